@@ -32,7 +32,9 @@ mod targets;
 mod totals;
 
 pub(crate) use builds::{Builds, measure as measure_builds};
-pub(crate) use callgrind::{CommandCost, record as record_instructions};
+pub(crate) use callgrind::{
+    CommandCost, count as count_instructions, record as record_instructions,
+};
 pub(crate) use options::Options;
 pub(crate) use programs::KeptBuilds;
 pub(crate) use samples::{Samples, geometric_mean};

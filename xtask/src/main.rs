@@ -9,6 +9,7 @@ mod fidelity;
 mod machine;
 mod monitor;
 mod none;
+mod optimize;
 mod packages;
 mod paths;
 mod server;
@@ -117,6 +118,11 @@ enum Study {
     ///
     /// By number of samples. Writes docs/studies/fidelity.md if the whole suite ran.
     Fidelity(fidelity::Options),
+    /// Compare `holloway optimize` with the compilers' own profile-guided optimization
+    ///
+    /// Counts instructions with callgrind, so the machine may be busy, and takes CPU times in
+    /// rounds. Writes docs/studies/optimize.md unless programs are named.
+    Optimize(optimize::Options),
 }
 
 fn main() -> ExitCode {
@@ -146,6 +152,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Store(options)) => store::run(options),
         Task::Study(Study::Server(options)) => server::run(options),
         Task::Study(Study::Fidelity(options)) => fidelity::run(options),
+        Task::Study(Study::Optimize(options)) => optimize::run(options),
         Task::Packages => {
             println!("{}", packages::NEEDED.join("\n"));
             Ok(())

@@ -128,6 +128,14 @@ pub const RUNS: Variable<Directory> = Variable {
     help: "the directory of runs that a build writes into the program",
 };
 
+/// Whether programs carry their unoptimized bitcode, for `holloway optimize`.
+pub const EMBED: Variable<Flag> = Variable {
+    name: "HOLLOWAY_EMBED",
+    value_type: PhantomData,
+    default: "programs get probes",
+    help: "build plain programs that carry their bitcode, as --embed",
+};
+
 /// Whether the standard library is woven.
 pub const STD: Variable<Flag> = Variable {
     name: "HOLLOWAY_STD",
@@ -209,13 +217,14 @@ pub const JOBS: Variable<Number> = Variable {
 };
 
 /// All variables that users set, in the order of the help texts.
-pub const VARIABLES: [Description; 16] = [
+pub const VARIABLES: [Description; 17] = [
     COLLECT.description(),
     EXITS.description(),
     GUIDE.description(),
     BURST.description(),
     DATA.description(),
     RUNS.description(),
+    EMBED.description(),
     STD.description(),
     ONLY.description(),
     SKIP.description(),

@@ -50,6 +50,7 @@ pub mod loops;
 pub mod misfit;
 pub mod note;
 pub mod overlap;
+pub mod paired;
 pub mod path_name;
 pub mod paths;
 pub mod phases;

@@ -16,6 +16,7 @@
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 use holloway_analysis::Interrupt;
 use wait4::{ResUse, ResourceUsage, Wait4 as _};
@@ -38,6 +39,16 @@ pub struct ProgramEnd {
 /// If the program cannot be started, or waiting for its end fails.
 pub fn run(command: &mut Command) -> Result<ProgramEnd, RunError> {
     run_measured(command).map(|(end, _)| end)
+}
+
+/// Runs `command` to its end, as [`run`] does. Returns the CPU time, too: in user and kernel code,
+/// of the program and of the child processes that it waited for.
+///
+/// # Errors
+/// If the program cannot be started, or waiting for its end fails.
+pub fn run_timed(command: &mut Command) -> Result<(ProgramEnd, Duration), RunError> {
+    let (end, usage) = run_measured(command)?;
+    Ok((end, usage.utime + usage.stime))
 }
 
 /// Runs `command` to its end, as [`run`] does. Returns the CPU time, too: of the program and of the

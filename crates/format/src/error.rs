@@ -36,6 +36,9 @@ pub enum FormatError {
     /// The first bytes are not the magic number of a guide.
     #[error("not a guide; give a run that was recorded")]
     NotAGuide,
+    /// The first bytes are not the magic number of a recipe.
+    #[error("not a recipe; link the program again with --embed")]
+    NotARecipe,
     /// The first bytes are not the magic number of a file of traces.
     #[error("not a file of traces; give a .hwt file of a run with --collect trace")]
     NotATrace,
@@ -234,6 +237,7 @@ impl FormatError {
             | Self::NotAMap
             | Self::NotAFragment
             | Self::NotAGuide
+            | Self::NotARecipe
             | Self::NotATrace
             | Self::NotLoops
             | Self::NotTimings

@@ -14,6 +14,8 @@
 //! | CPU time of a run, `*.hwc` | [`cpu_time`] | the collector, after the program | reports |
 //! | starts of blocks, in the program | [`block_probes`] | the code generator | monitors |
 //! | guide of a build | [`guide`] | the link step, from an earlier run | the weaver |
+//! | recipe of a program, in the program | [`recipe`] | the link step | `holloway optimize` |
+//! | plan of an optimized build | [`plan`] | `holloway optimize`, from training | the weaver |
 //!
 //! The parsers accept arbitrary bytes and return a value or a [`FormatError`] with the byte offset.
 //! No parser panics, allocates memory for a length that it has not checked, or takes more than
@@ -36,9 +38,11 @@ pub mod image;
 pub mod loops;
 pub mod map;
 pub mod packed_map;
+pub mod plan;
 pub mod profile;
 mod profile_file;
 pub mod raw;
+pub mod recipe;
 mod result_file;
 mod ring_counts;
 pub mod samples;
@@ -70,9 +74,11 @@ pub use map::{
     LoadShape, LoopMap, ModuleMap, Outcome, Place, Scope, Skipped, VanishedFunction, graph_hash,
 };
 pub use packed_map::{is_intact_packed_map, pack_map, peek_map, read_map, unpack_map};
+pub use plan::{FunctionPlan, Plan, PlanError};
 pub use profile::{FunctionCounts, Profile, ProfileHead, WriteFailure};
 pub use profile_file::{CounterPlaces, peek_profile, read_counters, read_profile};
 pub use raw::RawProfile;
+pub use recipe::{Argument, CarriedFile, LineFlavor, Piece, RECIPE_SECTION, Recipe};
 pub use result_file::ProcessImage;
 pub use ring_counts::ring_counts;
 pub use sealed::write_sealed;

@@ -7,6 +7,7 @@
 
 mod cargo;
 mod holloway;
+pub(crate) mod optimize;
 pub(crate) mod phases;
 pub(crate) mod predict;
 mod stream;

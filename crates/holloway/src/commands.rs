@@ -1,14 +1,17 @@
 //! The commands of the command line, one file for each.
 
 pub(crate) mod cargo;
+pub(crate) mod cargo_optimize;
 pub(crate) mod clean;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod manager;
 pub(crate) mod manual;
 pub(crate) mod monitor;
+pub(crate) mod optimize;
 pub(crate) mod overlap;
 pub(crate) mod phases;
+pub(crate) mod plan;
 pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod run;

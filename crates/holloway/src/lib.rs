@@ -48,8 +48,8 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    clean, demo, doctor, manager, manual, monitor, overlap, phases, predict, report, run, runner,
-    show_env, stability, trace,
+    cargo_optimize, clean, demo, doctor, manager, manual, monitor, optimize, overlap, phases, plan,
+    predict, report, run, runner, show_env, stability, trace,
 };
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};
@@ -124,6 +124,8 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
         Command::Run(args) => run::main(&args),
         Command::Monitor(args) => monitor::main(&args),
         Command::Manager(args) => manager::main(&args),
+        Command::Optimize(args) => optimize::main(&args),
+        Command::Plan(args) => plan::main(&args),
         Command::Runs(command) => about_runs(&command),
         Command::Demo(args) => demo::main(&args),
         Command::Cc(_) | Command::Cxx(_) | Command::Ld(_) => {
@@ -160,6 +162,11 @@ fn cargo_holloway(args: &[OsString]) -> Result<ExitCode> {
     {
         return cargo::main(verb, rest);
     }
+    if let Some((first, rest)) = args.split_first()
+        && first == cargo_optimize::NAME
+    {
+        return cargo_optimize::main(rest);
+    }
     let words = std::iter::once(OsString::from("cargo-holloway")).chain(args.iter().cloned());
     match CargoHolloway::parse_from(words).command {
         CargoCommand::Runs(command) => about_runs(&command),
@@ -168,7 +175,8 @@ fn cargo_holloway(args: &[OsString]) -> Result<ExitCode> {
         CargoCommand::Build(_)
         | CargoCommand::Run(_)
         | CargoCommand::Test(_)
-        | CargoCommand::Bench(_) => {
+        | CargoCommand::Bench(_)
+        | CargoCommand::Optimize(_) => {
             unreachable!("handled above, before clap")
         }
     }

@@ -1,6 +1,6 @@
 //! Separates holloway's options of `cargo holloway VERB …` from cargo's options.
 //!
-//! Holloway's options are those of [`CargoArgs`]. They may be anywhere before `--`. All other
+//! Holloway's options may be anywhere before `--`. All other
 //! arguments go to cargo unchanged and in order. The lists below name cargo's options that take a
 //! value. They show where an option's value ends and, for `run`, where the program's arguments
 //! begin. An option that cargo adds later still passes, but its detached value may be mistaken for
@@ -8,9 +8,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use clap::{ArgAction, Args as _};
-
-use crate::cli::CargoArgs;
+use clap::{ArgAction, Args};
 
 /// The command line of a cargo verb, split by the reader of each argument.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -66,9 +64,9 @@ pub(crate) enum Positional {
     Program,
 }
 
-/// Splits the arguments of a verb.
-pub(crate) fn split(args: &[OsString], positional: Positional) -> Split {
-    let holloway_options = HollowayOptions::new();
+/// Splits the arguments of a verb. `Options` are holloway's options of the verb.
+pub(crate) fn split<Options: Args>(args: &[OsString], positional: Positional) -> Split {
+    let holloway_options = HollowayOptions::new::<Options>();
     let mut split = Split::default();
     let mut remaining = args.iter();
     while let Some(arg) = remaining.next() {
@@ -132,8 +130,8 @@ struct HollowayOptions {
 }
 
 impl HollowayOptions {
-    fn new() -> Self {
-        let command = CargoArgs::augment_args(clap::Command::new("verb"));
+    fn new<Options: Args>() -> Self {
+        let command = Options::augment_args(clap::Command::new("verb"));
         let mut names = vec![("--help".to_owned(), false), ("-h".to_owned(), false)];
         for argument in command.get_arguments() {
             let takes_value = matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
@@ -262,6 +260,7 @@ pub(crate) fn has_short_option(cargo: &[OsString], option: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::CargoArgs;
 
     fn words(text: &str) -> Vec<OsString> {
         text.split_whitespace().map(OsString::from).collect()
@@ -273,7 +272,11 @@ mod tests {
             cargo: words(cargo),
             program: words(program),
         };
-        assert_eq!(split(&words(line), positional), expected, "{line}");
+        assert_eq!(
+            split::<CargoArgs>(&words(line), positional),
+            expected,
+            "{line}"
+        );
     }
 
     #[test]

@@ -77,7 +77,8 @@ impl BuildSettings {
             std::env::var(environment::LLVM.name).unwrap_or_default()
         ));
         text.push_str(&format!(
-            "collect {} exits {} guide {:?} std {} only {:?} skip {:?}\n",
+            "embed {} collect {} exits {} guide {:?} std {} only {:?} skip {:?}\n",
+            self.options.embed,
             self.options.collection(),
             Switch::from(self.options.counts_exits()),
             self.guide_hash,

@@ -20,7 +20,7 @@ use std::process::Command;
 use holloway_abi::environment;
 
 use crate::clang::{Purpose, find_clang};
-use crate::collect_options::CollectOptions;
+use crate::collect_options::{CollectOptions, embeds};
 use crate::error::{Error, Result};
 use crate::host::{GuideCheck, Host};
 use crate::tools::{LD, tools_dir};
@@ -43,6 +43,16 @@ const COMPILE_OPTIONS: [&str; 4] = [
     "-ffat-lto-objects",
     "-fno-whole-program-vtables",
     "-fno-split-lto-unit",
+];
+/// Options for a compilation with `--embed`, which follow the user's words. The object has only
+/// bitcode, and no optimizer has seen it. A fat object would have slow machine code.
+const EMBED_OPTIONS: [&str; 6] = [
+    "-flto",
+    "-fno-fat-lto-objects",
+    "-fno-whole-program-vtables",
+    "-fno-split-lto-unit",
+    "-Xclang",
+    "-disable-llvm-passes",
 ];
 /// Keeps line tables, because reports show the source lines of a path.
 const LINE_TABLES: &str = "-gline-tables-only";
@@ -82,7 +92,14 @@ pub fn cc(language: Language, args: Vec<OsString>, host: &dyn Host) -> Result<In
         .position(|arg| arg == "--")
         .unwrap_or(args.len());
     command.args(&args[..options_end]);
-    if call.compiles {
+    let embeds = options.embed || embeds();
+    if call.compiles && embeds {
+        if call.sanitizes {
+            return Err(Error::EmbedWithSanitizer);
+        }
+        command.args(EMBED_OPTIONS);
+        command.args(call.embeds_bitcode.then_some(NO_SECOND_BITCODE));
+    } else if call.compiles {
         command.args(COMPILE_OPTIONS);
         command.args((!call.line_tables).then_some(LINE_TABLES));
         command.args(call.sanitizes.then_some(NO_SANITIZER_WARNING));

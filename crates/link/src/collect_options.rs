@@ -1,5 +1,5 @@
 //! Parses the options that choose the profile that a build collects: `--collect`, `--exits`,
-//! `--guide`.
+//! `--guide`, or a program without probes: `--embed`.
 //!
 //! The user writes them among the options of a compiler or cargo, or before the options of `ld`.
 //! The variables `HOLLOWAY_COLLECT`, `HOLLOWAY_EXITS`, and `HOLLOWAY_GUIDE` have the same meaning.
@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use holloway_abi::environment::{
-    COLLECT, EXITS, GUIDE, InvalidCollection, InvalidSwitch, Parse as _,
+    COLLECT, EMBED, EXITS, Flag, GUIDE, InvalidCollection, InvalidSwitch, Parse as _,
 };
 pub use holloway_abi::environment::{Collection, Switch};
 use holloway_abi::{DEFAULT_K, Kind, LeftFrames};
@@ -37,7 +37,12 @@ pub struct CollectOptions {
     pub exits: Option<Switch>,
     /// The value of `--guide`: the run whose counts decide where probes are placed.
     pub guide: Option<PathBuf>,
+    /// Whether `--embed` is given: the program has no probes and carries its unoptimized bitcode.
+    pub embed: bool,
 }
+
+/// The option without a value: the program carries its bitcode.
+const EMBED_OPTION: &str = "--embed";
 
 impl CollectOptions {
     /// Separates holloway's options at the start of a linker's words from the other words.
@@ -90,6 +95,10 @@ impl CollectOptions {
         word: &OsStr,
         args: &mut impl Iterator<Item = OsString>,
     ) -> Result<bool> {
+        if word == EMBED_OPTION {
+            self.embed = true;
+            return Ok(true);
+        }
         let (name, attached) = split_value(word);
         let Some((name, ..)) = OPTIONS.into_iter().find(|option| name == option.0) else {
             return Ok(false);
@@ -104,6 +113,14 @@ impl CollectOptions {
     /// # Errors
     /// If a variable has a wrong value, or the options contradict each other.
     pub fn or_environment(mut self) -> Result<Self> {
+        let wants_probes = self.collect.is_some() || self.exits.is_some() || self.guide.is_some();
+        if self.embed && wants_probes {
+            return Err(OptionError::EmbedWithProbes.into());
+        }
+        if self.embed || !wants_probes && embeds() {
+            self.embed = true;
+            return Ok(self);
+        }
         for (option, variable, _) in OPTIONS {
             let value = std::env::var_os(variable).filter(|value| !value.is_empty());
             if let Some(value) = value.filter(|_| !self.has(option)) {
@@ -142,7 +159,8 @@ impl CollectOptions {
             .exits
             .map(|exits| (EXITS.name, exits.to_string().into()));
         let guide = self.guide.clone().map(|run| (GUIDE.name, run.into()));
-        [collect, exits, guide].into_iter().flatten()
+        let embed = self.embed.then(|| (EMBED.name, "1".into()));
+        [collect, exits, guide, embed].into_iter().flatten()
     }
 
     /// Returns the kind of profile, which is paths by default.
@@ -209,6 +227,13 @@ impl CollectOptions {
         }
         Ok(())
     }
+}
+
+/// Whether the variable asks for programs that carry their bitcode.
+pub(crate) fn embeds() -> bool {
+    let value = std::env::var_os(EMBED.name).unwrap_or_default();
+    let Ok(flag) = EMBED.parse(value.as_encoded_bytes());
+    flag == Flag::Set
 }
 
 /// Options of a compiler whose value is the next word, in addition to those of [`takes_value`].
@@ -287,6 +312,7 @@ mod tests {
                 collect: kind,
                 exits,
                 guide: guide.map(Into::into),
+                embed: false,
             };
             assert_eq!(options, expect, "{line}");
             assert_eq!(words.join(OsStr::new(" ")), expected_words, "{line}");
@@ -321,6 +347,7 @@ mod tests {
                 collect: kind,
                 exits,
                 guide: guide.map(Into::into),
+                embed: false,
             };
             assert_eq!(options, expect, "{line}");
             assert_eq!(words.join(OsStr::new(" ")), expected_words, "{line}");

@@ -8,6 +8,7 @@ use std::io;
 use std::path::PathBuf;
 
 use holloway_abi::environment;
+use holloway_format::FormatError;
 use holloway_llvm::LlvmError;
 use holloway_weave::archive::ArchiveError;
 use holloway_weave::image::Machine;
@@ -88,6 +89,11 @@ pub enum OptionError {
     /// `--exits` is neither on nor off.
     #[error("say on or off")]
     Switch,
+    /// `--embed` is given together with an option for probes.
+    #[error(
+        "--embed builds a program without probes, which `holloway optimize` trains: leave out --collect, --exits, and --guide"
+    )]
+    EmbedWithProbes,
     /// `--exits` is given for a kind that does not take it.
     #[error(
         "--exits (or {variable}) goes with paths, edges and loops; {kind} {reason}: leave it out"
@@ -331,6 +337,34 @@ pub enum Error {
         /// The machine of the link.
         link: Machine,
     },
+    /// A file is no ELF program.
+    #[error("{} is no program for Linux", .path.display())]
+    NotAProgram {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The recipe that a program carries cannot be read.
+    #[error("cannot read the recipe of {}: {source}", .path.display())]
+    Recipe {
+        /// The program.
+        path: PathBuf,
+        /// The reason.
+        source: FormatError,
+    },
+    /// The linker that linked a program does not exist any more.
+    #[error("the linker of this program, {}, is not here: install it, or link the program again", .path.display())]
+    NoRecipeLinker {
+        /// The linker.
+        path: PathBuf,
+    },
+    /// The recipe of a program cannot be compressed.
+    #[error("cannot compress the recipe: {0}")]
+    Compress(io::Error),
+    /// A sanitizer is combined with `--embed`.
+    #[error(
+        "--embed leaves optimization to the link, where sanitizers do not run: compile without -fsanitize, or without --embed"
+    )]
+    EmbedWithSanitizer,
     /// The image object cannot be built.
     #[error("cannot build the path map's object: {0}")]
     ImageObject(Box<dyn std::error::Error + Send + Sync>),
@@ -405,6 +439,7 @@ impl Error {
             | Self::RunsTooLong
             | Self::Patterns { .. }
             | Self::Pattern(_)
+            | Self::EmbedWithSanitizer
             | Self::NoRustc => Fault::Usage,
             Self::Run { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Fault::ProgramNotFound

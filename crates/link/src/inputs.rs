@@ -323,8 +323,10 @@ impl Gatherer<'_> {
             InputKind::FatObject(range) => (range, Some(start..start + data.len())),
             _ => return None,
         };
-        // `ld -r` leaves fat objects unchanged, so that the final link can weave their bitcode.
-        if fat_object.is_some() && !self.settings.probes {
+        // `ld -r` leaves fat objects unchanged, so that the final link can weave their bitcode. In
+        // builds of unoptimized bitcode, only objects without machine code have such bitcode.
+        let leaves_fat_objects = !self.settings.probes || self.settings.early.is_some();
+        if fat_object.is_some() && leaves_fat_objects {
             return None;
         }
         self.inputs.modules.push(Module {
@@ -402,7 +404,7 @@ fn is_script(path: &Path) -> bool {
 
 /// Reads a file if it may contain modules. Shared libraries are not read, because they are numerous
 /// and large.
-fn read_linkable(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+pub(crate) fn read_linkable(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -444,7 +446,7 @@ fn file_name(path: &Path) -> &str {
 }
 
 /// Returns whether a file is a start or end file of the C library or the compiler.
-fn is_start_file(path: &Path) -> bool {
+pub(crate) fn is_start_file(path: &Path) -> bool {
     const NAMES: [&str; 14] = [
         "crt1.o",
         "crti.o",

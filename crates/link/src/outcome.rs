@@ -12,3 +12,13 @@ pub(crate) enum ModuleOutcome {
     /// The machine code that the module's object already contains is linked, for this reason.
     MachineCode(String),
 }
+
+impl ModuleOutcome {
+    /// Returns the number of functions that got counts of a plan.
+    pub(crate) fn planned_functions(&self) -> u64 {
+        match self {
+            Self::Woven(woven) | Self::Plain(woven, _) => woven.planned_functions,
+            Self::MachineCode(_) => 0,
+        }
+    }
+}

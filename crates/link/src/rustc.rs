@@ -16,6 +16,7 @@ use std::process::Command;
 
 use holloway_abi::environment;
 
+use crate::collect_options::embeds;
 use crate::error::{Error, Result};
 use crate::tools::{RUST_LINKER, tools_dir};
 
@@ -43,7 +44,7 @@ pub fn wrap(argv: &[OsString]) -> Result<Infallible> {
     command.args(args);
     if call.is_woven() {
         let linker = linker_beside(&argv[0])?;
-        command.args(call.extra_options(&linker));
+        command.args(call.extra_options(&linker, embeds()));
         if let Some((name, value)) = call.extra_environment() {
             command.env(name, value);
         }
@@ -145,9 +146,12 @@ impl RustcCall {
 
     /// Returns the options that make rustc leave code generation to the link step, and keep the
     /// line tables that the path map needs.
-    fn extra_options(&self, holloway_linker: &Path) -> Vec<OsString> {
+    fn extra_options(&self, holloway_linker: &Path, embed: bool) -> Vec<OsString> {
         let mut options: Vec<OsString> = woven_options(holloway_linker);
-        if !self.has_line_tables() {
+        if embed {
+            // The link step optimizes. Line tables would be for path maps only.
+            options.push("-Cno-prepopulate-passes".into());
+        } else if !self.has_line_tables() {
             options.push("-Cdebuginfo=line-tables-only".into());
         }
         if self.split_debuginfo {
@@ -239,7 +243,7 @@ mod tests {
     }
 
     fn options(line: &str) -> String {
-        let options = call(line).extra_options(Path::new("/x/holloway-cc"));
+        let options = call(line).extra_options(Path::new("/x/holloway-cc"), false);
         options
             .iter()
             .map(|option| option.to_string_lossy())

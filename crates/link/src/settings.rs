@@ -6,6 +6,7 @@
 //! | `HOLLOWAY_COLLECT` | kind of profile, `paths` by default; `loops=K` follows K iterations |
 //! | `HOLLOWAY_EXITS` | `on`, `off`: whether frames that are left in a call are counted |
 //! | `HOLLOWAY_GUIDE` | an earlier run, whose counts decide where probes are placed |
+//! | `HOLLOWAY_EMBED` | `1`: link a plain program that carries its unoptimized bitcode |
 //! | `HOLLOWAY_STD` | `1`: weave the embedded bitcode of the standard library too |
 //! | `HOLLOWAY_ONLY`, `HOLLOWAY_SKIP` | patterns of functions to weave, to skip; one per line |
 //! | `HOLLOWAY_LLVM`, `HOLLOWAY_SYSROOT` | libLLVM, or the Rust toolchain that contains it |
@@ -15,17 +16,40 @@
 //! | `HOLLOWAY_OPT` | optimization level of the link (`holloway cc` sets it to its `-O` level) |
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use holloway_abi::Kind;
 use holloway_abi::environment::{self, Flag, InvalidNumber, Number};
 use holloway_weave::{OptLevel, Pattern};
 
-use crate::collect_options::CollectOptions;
+use crate::collect_options::{CollectOptions, Switch};
 use crate::error::{Error, Result};
 use crate::level;
 use crate::line::{Line, Output};
 use crate::tools::cache_home;
+
+/// What a link makes of bitcode that no optimizer has seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum EarlyLink {
+    /// A plain program that carries its bitcode (`--embed`).
+    Embed,
+    /// A program that counts what its source does.
+    Training,
+    /// A program that is optimized by a plan: the plan's file, and the hash of its content.
+    Optimized(PathBuf, String),
+}
+
+impl fmt::Display for EarlyLink {
+    /// Writes what distinguishes the results for the same bitcode.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Embed => f.write_str("embed"),
+            Self::Training => f.write_str("training"),
+            Self::Optimized(_, hash) => write!(f, "optimized {hash}"),
+        }
+    }
+}
 
 /// Settings of one link.
 #[derive(Debug)]
@@ -56,6 +80,8 @@ pub(crate) struct LinkSettings {
     /// Whether the code may become part of a shared object: the output is a shared object, or the
     /// final output is not known yet (`-r`).
     pub(crate) shared: bool,
+    /// What is made of the modules, if no optimizer has seen their bitcode.
+    pub(crate) early: Option<EarlyLink>,
     /// Whether modules get probes. `ld -r` adds none, because the final link weaves the modules.
     pub(crate) probes: bool,
     /// Whether each function gets a section, so that the linker can drop unused functions.
@@ -88,8 +114,34 @@ impl LinkSettings {
             jobs,
             opt: line.opt.or_else(|| level::parse(&opt)),
             shared: line.output_kind != Output::Executable,
-            probes: line.output_kind != Output::Relocatable,
+            probes: line.output_kind != Output::Relocatable && !options.embed,
+            early: options.embed.then_some(EarlyLink::Embed),
             function_sections: line.function_sections,
+        })
+    }
+
+    /// The settings for linking a program again from its recipe. Of the user's settings, those for
+    /// the cache and the processes are used.
+    ///
+    /// # Errors
+    /// If a variable has a wrong value.
+    pub(crate) fn for_recipe(line: &Line, recipe_level: &str, early: EarlyLink) -> Result<Self> {
+        let options = CollectOptions {
+            collect: Some(Kind::Edges.into()),
+            exits: Some(Switch::On),
+            ..CollectOptions::default()
+        };
+        let probes = early == EarlyLink::Training;
+        Ok(Self {
+            std: false,
+            only: String::new(),
+            skip: String::new(),
+            guide: None,
+            runs: OsString::new(),
+            opt: line.opt.or_else(|| level::parse(recipe_level)),
+            early: Some(early),
+            probes,
+            ..Self::new(line, options)?
         })
     }
 }

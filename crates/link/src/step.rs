@@ -13,6 +13,9 @@
 //!    files. `duplicates` lists functions whose copies without probes may be linked instead.
 //! 6. `linker`: run the real linker on the line, with the woven files instead of the inputs.
 //!
+//! With `--embed`, the modules are compiled without probes, and `embed` adds an object with the
+//! recipe of the link. `relink` links a program again from its recipe.
+//!
 //! A line without bitcode, or a line that links nothing (`--version`, `-c`), is passed to the real
 //! linker directly.
 
@@ -36,10 +39,10 @@ use crate::line::{ExtraObjects, Flavor, Line, Output};
 use crate::message::{Message, RuntimeNeed};
 use crate::records::Recorder;
 use crate::search::LibrarySearch;
-use crate::settings::LinkSettings;
+use crate::settings::{EarlyLink, LinkSettings};
 use crate::weaver::Weaver;
 use crate::woven_files::WovenFiles;
-use crate::{inputs, linker, patterns, response};
+use crate::{embed, inputs, linker, patterns, response};
 
 /// Runs `holloway-cc`, the linker of rustc. `args` are options of a compiler driver, or options of
 /// `ld` if rustc passes them.
@@ -99,26 +102,52 @@ fn link(
         return linker::run(&linker, args, None);
     }
     let settings = LinkSettings::new(&line, options)?;
-    let inputs = inputs::gather(&line, &settings)?;
+    link_line(&line, &linker, &settings, &recorder).map(|linked| linked.status)
+}
+
+/// The result of a link.
+pub(crate) struct Linked {
+    /// The linker's exit status.
+    pub(crate) status: ExitStatus,
+    /// The number of functions that got counts of a plan.
+    pub(crate) planned_functions: u64,
+}
+
+/// Weaves the inputs of a line and links them.
+pub(crate) fn link_line(
+    line: &Line,
+    linker: &Path,
+    settings: &LinkSettings,
+    recorder: &Recorder<'_>,
+) -> Result<Linked> {
+    let inputs = inputs::gather(line, settings)?;
     if settings.probes {
-        warn_unusable(&inputs, &recorder);
+        warn_unusable(&inputs, recorder);
     }
     if inputs.modules.is_empty() {
-        return link_plainly(&linker, &line);
+        return Ok(Linked {
+            status: link_plainly(linker, line)?,
+            planned_functions: 0,
+        });
     }
     let scratch = scratch()?;
-    let woven = weave(&line, &inputs, &settings, scratch.path(), &recorder)?;
+    let mut woven = weave(line, &inputs, settings, scratch.path(), recorder)?;
+    if settings.early == Some(EarlyLink::Embed) && line.output_kind == Output::Executable {
+        let machine = line.machine.unwrap_or(woven.machine);
+        let object = embed::write_object(line, &inputs, linker, settings, machine, scratch.path());
+        woven.objects.push(object?);
+    }
     let objects = ExtraObjects {
         paths: &woven.objects,
         before_word: woven.objects_before,
     };
     let args = line.write(&|word| woven.replacements.get(&word).cloned(), &objects);
-    let status = linker::run(&linker, &args, Some(scratch.path()))?;
+    let status = linker::run(linker, &args, Some(scratch.path()))?;
     if woven.has_runtime {
         if status.success() {
-            note_musl(&line, host);
+            note_musl(line, recorder.host());
         } else {
-            note_runtime_needs(&line, host);
+            note_runtime_needs(line, recorder.host());
         }
     }
     if status.success()
@@ -126,7 +155,10 @@ fn link(
     {
         recorder.store_map(map);
     }
-    Ok(status)
+    Ok(Linked {
+        status,
+        planned_functions: woven.planned_functions,
+    })
 }
 
 fn warn_unusable(inputs: &Inputs, recorder: &Recorder<'_>) {

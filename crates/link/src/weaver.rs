@@ -39,7 +39,7 @@ use crate::llvm::find_llvm;
 use crate::message::Message;
 use crate::outcome::ModuleOutcome;
 use crate::records::Recorder;
-use crate::settings::LinkSettings;
+use crate::settings::{EarlyLink, LinkSettings};
 use crate::worker::{self, WorkerExit};
 
 /// Weaves the modules of a link.
@@ -63,6 +63,8 @@ pub(crate) struct Weaver<'a> {
 #[derive(Clone, Copy)]
 struct Attempt {
     probes: bool,
+    /// Whether the counts of the link's plan are used.
+    plan: bool,
     opt: Option<OptLevel>,
 }
 
@@ -95,7 +97,7 @@ impl<'a> Weaver<'a> {
         let library = find_llvm()?.library;
         let llvm = library.path().to_owned();
         let identity = format!(
-            "holloway {} map {MAP_VERSION} {} llvm {:?} {}\nkind {} collect {} exits {} guide {} std {} only {:?} skip {:?} sections {}\n",
+            "holloway {} map {MAP_VERSION} {} llvm {:?} {}\nkind {} collect {} exits {} guide {} early {} std {} only {:?} skip {:?} sections {}\n",
             env!("CARGO_PKG_VERSION"),
             file_identity(&exe),
             library.version(),
@@ -104,6 +106,10 @@ impl<'a> Weaver<'a> {
             settings.collect,
             settings.exits,
             guide.map_or("none", |guide| &guide.hash),
+            settings
+                .early
+                .as_ref()
+                .map_or("no".to_owned(), ToString::to_string),
             settings.std,
             settings.only,
             settings.skip,
@@ -258,6 +264,7 @@ impl<'a> Weaver<'a> {
         let module = &self.inputs.modules[number].display_name;
         let attempt = Attempt {
             probes: self.settings.probes,
+            plan: true,
             opt: self.settings.opt,
         };
         let reason = match self.attempt(number, attempt)? {
@@ -285,7 +292,11 @@ impl<'a> Weaver<'a> {
         let plain_reason = format!("{reason}: linked without probes");
         let mut compile_error = None;
         for opt in [self.settings.opt, Some(OptLevel::O0)] {
-            let attempt = Attempt { probes: false, opt };
+            let attempt = Attempt {
+                probes: false,
+                plan: false,
+                opt,
+            };
             match self.attempt(number, attempt)? {
                 AttemptResult::Done(woven) => {
                     self.warn_unwoven(&plain_reason);
@@ -414,6 +425,17 @@ impl<'a> Weaver<'a> {
         option("--skip", settings.skip.clone().into());
         if let Some(guide) = self.guide {
             option("--guide", guide.file.clone().into());
+        }
+        match &settings.early {
+            None => {}
+            Some(EarlyLink::Optimized(plan, _)) if attempt.plan => {
+                option("--early", worker::OPTIMIZED.into());
+                option("--plan", plan.clone().into());
+            }
+            Some(EarlyLink::Training) if attempt.probes => {
+                option("--early", worker::TRAINING.into());
+            }
+            Some(_) => option("--early", worker::PLAIN.into()),
         }
         if let Some(opt) = attempt.opt {
             option("--opt", level::name(opt).into());

@@ -18,12 +18,12 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use holloway_format::Guide;
 use holloway_format::guide::GUIDE_MAGIC;
+use holloway_format::{Guide, Plan, PlanError};
 use holloway_llvm::Library;
 use holloway_weave::{
-    Filter, LinkKind, ModuleOptions, OptLevel, Replacement, WeaveError, WovenModule, cache,
-    weave_module,
+    EarlyBuild, Filter, LinkKind, ModuleOptions, OptLevel, Replacement, WeaveError, WovenModule,
+    cache, weave_module,
 };
 
 use crate::collect_options::CollectOptions;
@@ -32,6 +32,13 @@ use crate::level;
 
 /// The name of the hidden subcommand.
 pub const COMMAND: &str = "__weave-module";
+/// The value of `--early` for a plain build.
+pub(crate) const PLAIN: &str = "plain";
+/// The value of `--early` for a build for training.
+pub(crate) const TRAINING: &str = "training";
+/// The value of `--early` for a build that uses a plan.
+pub(crate) const OPTIMIZED: &str = "optimized";
+
 /// The exit codes of a worker. A worker with any other exit code crashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -91,6 +98,10 @@ enum WorkerError {
     MissingValue(String),
     #[error("unknown option {0}")]
     UnknownOption(String),
+    #[error("--early {0}: not a build of unoptimized bitcode")]
+    EarlyBuild(String),
+    #[error("{}: {source}", .path.display())]
+    Plan { path: PathBuf, source: PlanError },
     #[error("--range {0}: not of the form START..END")]
     Range(String),
     #[error(transparent)]
@@ -126,6 +137,10 @@ struct Request {
     opt: Option<OptLevel>,
     shared: bool,
     std: bool,
+    /// What is made of bitcode that no optimizer has seen, by name.
+    early: String,
+    /// The plan of an optimized build.
+    plan: PathBuf,
     /// The module is a whole Rust program (`lto = "fat"`).
     whole_program: bool,
     /// The module's object contains machine code too.
@@ -175,6 +190,8 @@ impl Request {
             "--collect" | "--exits" | "--guide" => {
                 self.options.set(name, &value)?;
             }
+            "--early" => self.early = text(),
+            "--plan" => self.plan = value.into(),
             "--only" => self.only = text(),
             "--skip" => self.skip = text(),
             "--opt" => self.opt = level::parse(&text()),
@@ -226,6 +243,7 @@ impl Request {
         options.exits = self.options.counts_exits();
         options.guide = self.options.guide.as_deref().map(read_guide).transpose()?;
         options.opt = self.opt;
+        options.early = self.early_build()?;
         options.filter = filter;
         options.std = self.std;
         options.fat = self.whole_program;
@@ -233,6 +251,16 @@ impl Request {
         options.function_sections = self.function_sections;
         options.probes = !self.no_probes;
         Ok(options)
+    }
+
+    fn early_build(&self) -> Result<Option<EarlyBuild>> {
+        Ok(match self.early.as_str() {
+            "" => None,
+            PLAIN => Some(EarlyBuild::Plain),
+            TRAINING => Some(EarlyBuild::Training),
+            OPTIMIZED => Some(EarlyBuild::Optimized(read_plan(&self.plan)?)),
+            name => return Err(WorkerError::EarlyBuild(name.to_owned())),
+        })
     }
 
     fn write(&self, woven: &WovenModule) -> Result<WorkerExit> {
@@ -263,6 +291,15 @@ fn read_guide(path: &Path) -> Result<Guide> {
         return Err(unusable("it is no guide".into()));
     }
     Guide::decode(&bytes).map_err(|error| unusable(error.into()))
+}
+
+/// Reads a plan that the link step has checked.
+fn read_plan(path: &Path) -> Result<Plan> {
+    let bytes = std::fs::read(path).map_err(reading(path))?;
+    Plan::parse(&bytes).map_err(|source| WorkerError::Plan {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn reading(path: &Path) -> impl FnOnce(io::Error) -> WorkerError {

@@ -27,7 +27,7 @@ use crate::settings::LinkSettings;
 const BLOCK_HEADER: u64 = 64;
 
 /// The files of a woven link.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct WovenFiles {
     /// The file to link instead of a word of the line, by the word's index.
     pub(crate) replacements: HashMap<usize, PathBuf>,
@@ -37,6 +37,10 @@ pub(crate) struct WovenFiles {
     pub(crate) has_runtime: bool,
     /// The index of the word before which the objects are inserted.
     pub(crate) objects_before: usize,
+    /// The number of functions that got counts of a plan.
+    pub(crate) planned_functions: u64,
+    /// The machine of the link.
+    pub(crate) machine: Machine,
     /// The path map in the image object, if the link has an image object.
     pub(crate) map: Option<StoredMap>,
 }
@@ -60,6 +64,7 @@ impl WovenFiles {
             bases,
             ..Image::default()
         };
+        let planned_functions = outcomes.iter().map(ModuleOutcome::planned_functions).sum();
         let mut objects = Vec::with_capacity(outcomes.len());
         let unwoven = unwoven_modules(inputs, &outcomes)?;
         let duplicates = Duplicates::new(inputs.unwoven.iter().chain(&unwoven));
@@ -70,8 +75,13 @@ impl WovenFiles {
             image.skip(name, reason);
         }
         let mut files = Self {
+            replacements: HashMap::new(),
+            objects: Vec::new(),
+            has_runtime: false,
             objects_before: inputs.first_input.unwrap_or(0),
-            ..Self::default()
+            planned_functions,
+            machine: image.machine(),
+            map: None,
         };
         for (number, file) in inputs.files.iter().enumerate() {
             let directory = scratch.join(number.to_string());
@@ -173,6 +183,13 @@ impl Image {
         Ok(Some(woven.object))
     }
 
+    /// The machine of the link. Without a module, it is this machine.
+    fn machine(&self) -> Machine {
+        self.machine
+            .or_else(|| Machine::of_object(holloway_runtime::OBJECT))
+            .expect("the runtime is an object of a known machine")
+    }
+
     /// Notes the machine of an object without probes.
     fn note_machine(&mut self, object: &[u8]) {
         match Machine::of_object(object) {
@@ -212,6 +229,7 @@ impl Image {
         settings: &LinkSettings,
         scratch: &Path,
     ) -> Result<(Vec<PathBuf>, StoredMap)> {
+        let machine = self.machine();
         // A module without code. It lists the functions that run without probes.
         let skipped = ModuleMap {
             name: "linked as it is".into(),
@@ -239,10 +257,6 @@ impl Image {
             name: padded(cut(name, 79)),
             runs: runs(settings)?,
         };
-        let machine = self
-            .machine
-            .or_else(|| Machine::of_object(holloway_runtime::OBJECT))
-            .expect("the runtime is an object of a known machine");
         let runtime = match settings.collect.is_recorded() {
             true => Some(runtime(machine)?),
             false => None,

@@ -119,6 +119,44 @@ impl<'m> Function<'m> {
         }
     }
 
+    /// Adds a string attribute with a value, such as `function-inline-threshold`.
+    pub fn set_text_attribute(self, name: &str, value: &str) {
+        // SAFETY: an attribute of this context, for a function; both texts have their lengths.
+        unsafe {
+            let attribute = (self.api().LLVMCreateStringAttribute)(
+                self.module().context().raw(),
+                name.as_ptr().cast(),
+                name.len() as u32,
+                value.as_ptr().cast(),
+                value.len() as u32,
+            );
+            (self.api().LLVMAddAttributeAtIndex)(self.raw(), FUNCTION_INDEX, attribute);
+        }
+    }
+
+    /// Removes a string attribute, if the function has it.
+    pub fn remove_text_attribute(self, name: &str) {
+        // SAFETY: a function, a text with its length.
+        unsafe {
+            (self.api().LLVMRemoveStringAttributeAtIndex)(
+                self.raw(),
+                FUNCTION_INDEX,
+                name.as_ptr().cast(),
+                name.len() as u32,
+            );
+        }
+    }
+
+    /// Sets the function's metadata of the kind with this number ([`Module::metadata_kind`]).
+    ///
+    /// # Panics
+    /// If the metadata is not a tuple.
+    pub fn set_metadata(self, kind: u32, node: Metadata<'m>) {
+        assert!(node.is_tuple(), "metadata is attached as a node");
+        // SAFETY: a function and a node of its context.
+        unsafe { (self.api().LLVMGlobalSetMetadata)(self.raw(), kind, node.raw()) }
+    }
+
     /// Adds an attribute without a value.
     pub fn add_attribute(self, kind: AttributeKind) {
         // SAFETY: an attribute of this context, for a function.

@@ -231,6 +231,33 @@ impl Module<'_> {
         Metadata::new(flag, self)?.as_int()
     }
 
+    /// Whether the module has a flag with this name, of any type.
+    pub fn has_flag(&self, name: &str) -> bool {
+        // SAFETY: the key is given with its length; null means absent.
+        let flag =
+            unsafe { (self.api().LLVMGetModuleFlag)(self.raw(), name.as_ptr().cast(), name.len()) };
+        !flag.is_null()
+    }
+
+    /// Adds a module flag. Modules with another value of the flag cannot be merged with this one.
+    ///
+    /// # Panics
+    /// If the module has a flag with this name.
+    pub fn add_flag(&self, name: &str, value: Metadata<'_>) {
+        const ERROR_IF_DIFFERENT: i32 = 0;
+        assert!(!self.has_flag(name), "a module has each flag once");
+        // SAFETY: the key is given with its length; a live node of this context.
+        unsafe {
+            (self.api().LLVMAddModuleFlag)(
+                self.raw(),
+                ERROR_IF_DIFFERENT,
+                name.as_ptr().cast(),
+                name.len(),
+                value.raw(),
+            );
+        }
+    }
+
     /// The compiler's identification (`llvm.ident`): `rustc version 1.95.0 (…)`, `clang version …`.
     pub fn ident(&self) -> Option<String> {
         let api = self.api();

@@ -67,6 +67,7 @@ api! {
         fn LLVMGetMDKindIDInContext(*mut LContext, *const c_char, c_uint) -> c_uint;
         fn LLVMGetEnumAttributeKindForName(*const c_char, usize) -> c_uint;
         fn LLVMCreateEnumAttribute(*mut LContext, c_uint, u64) -> *mut LAttribute;
+        fn LLVMCreateStringAttribute(*mut LContext, *const c_char, c_uint, *const c_char, c_uint) -> *mut LAttribute;
         fn LLVMCreateTypeAttribute(*mut LContext, c_uint, *mut LType) -> *mut LAttribute;
 
         fn LLVMCreateMemoryBufferWithMemoryRange(*const c_char, usize, *const c_char, Bool) -> *mut LBuffer;
@@ -81,6 +82,7 @@ api! {
         fn LLVMGetModuleFlag(*mut LModule, *const c_char, usize) -> *mut LMetadata;
         fn LLVMGetNamedMetadataNumOperands(*mut LModule, *const c_char) -> c_uint;
         fn LLVMGetNamedMetadataOperands(*mut LModule, *const c_char, *mut *mut LValue);
+        fn LLVMAddModuleFlag(*mut LModule, c_int, *const c_char, usize, *mut LMetadata);
         fn LLVMGetOrInsertNamedMetadata(*mut LModule, *const c_char, usize) -> *mut LNamedMetadata;
         fn LLVMPrintModuleToString(*mut LModule) -> *mut c_char;
         fn LLVMVerifyModule(*mut LModule, c_int, *mut *mut c_char) -> Bool;
@@ -140,6 +142,7 @@ api! {
         fn LLVMGetStringAttributeValue(*mut LAttribute, *mut c_uint) -> *const c_char;
         fn LLVMAddAttributeAtIndex(*mut LValue, c_uint, *mut LAttribute);
         fn LLVMRemoveEnumAttributeAtIndex(*mut LValue, c_uint, c_uint);
+        fn LLVMRemoveStringAttributeAtIndex(*mut LValue, c_uint, *const c_char, c_uint);
         fn LLVMGetCallSiteEnumAttribute(*mut LValue, c_uint, c_uint) -> *mut LAttribute;
         fn LLVMAddCallSiteAttribute(*mut LValue, c_uint, *mut LAttribute);
         fn LLVMGetFirstBasicBlock(*mut LValue) -> *mut LBlock;

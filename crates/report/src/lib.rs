@@ -11,6 +11,7 @@
 //! - [`predictors`] has what simulated branch predictors find in a thread;
 //! - [`thread`] is a thread whose branches a report is about;
 //! - [`trace`] has the questions about traces, and their answers;
+//! - [`optimize`] has what an optimization gained, and [`plan`] writes plans;
 //! - [`variation`] selects the paths with varying time to show.
 //!
 //! [`overlap`] and [`stability`] compare runs. Each of them writes text and JSON.
@@ -30,12 +31,14 @@ pub mod loops;
 pub mod names;
 pub mod notes;
 mod numbers;
+pub mod optimize;
 pub mod options;
 pub mod overlap;
 mod parts;
 mod path_names;
 pub mod phases;
 mod places;
+pub mod plan;
 pub mod predictors;
 mod samples;
 mod selection;

@@ -123,6 +123,15 @@ pub fn guide(bytes: &mut [u8]) {
     }
 }
 
+/// Recomputes the checksum of a recipe (`holloway_format::recipe`).
+pub fn recipe(bytes: &mut [u8]) {
+    const HEAD: usize = 24;
+    if let Some((head, frame)) = bytes.split_at_mut_checked(HEAD) {
+        let crc = crc32fast::hash(frame);
+        head[HEAD - 4..].copy_from_slice(&crc.to_le_bytes());
+    }
+}
+
 /// Recomputes the checksum of a record of CPU time (`holloway_format::cpu_time`).
 pub fn cpu_time(bytes: &mut [u8]) {
     if let Some(offset) = bytes.len().checked_sub(4) {

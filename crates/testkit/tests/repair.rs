@@ -4,8 +4,9 @@
 use holloway_abi::Kind;
 use holloway_format::trace::{Block, StringHash, Symbol, Terminal, Token, TraceHead, TraceWriter};
 use holloway_format::{
-    Count, ForestNode, FunctionForest, Guide, GuideFunction, LoopsHead, LoopsProfile, ModuleMap,
-    PathId, ProcessImage, encode_image, write_loops, write_sealed, write_variation,
+    Count, ForestNode, FunctionForest, Guide, GuideFunction, LineFlavor, LoopsHead, LoopsProfile,
+    ModuleMap, PathId, Piece, ProcessImage, Recipe, encode_image, write_loops, write_sealed,
+    write_variation,
 };
 use holloway_testkit::samples::{self, Sample};
 use holloway_testkit::{build, repair};
@@ -132,4 +133,16 @@ fn repairs_guides() {
     };
     let guide: Guide = [function].into_iter().collect();
     check(&guide.encode(), repair::guide, 1);
+}
+
+#[test]
+fn repairs_recipes() {
+    let recipe = Recipe {
+        flavor: LineFlavor::Ld,
+        linker: b"ld".to_vec(),
+        opt: "O2".into(),
+        arguments: vec![vec![Piece::Output]],
+        files: Vec::new(),
+    };
+    check(&recipe.encode().unwrap(), repair::recipe, 1);
 }

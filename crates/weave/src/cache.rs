@@ -13,7 +13,8 @@
 //!     40    8  size of the counters in bytes
 //!     48    8  length s of the base symbol
 //!     56    8  length f of the fragment
-//!     64    s  base symbol
+//!     64    8  number of functions with counts of a plan
+//!     72    s  base symbol
 //!      …    f  fragment (format::map)
 //!      …    …  object
 //! ```
@@ -27,7 +28,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::WovenModule;
 
 const MAGIC: [u8; 8] = *b"HLWCACHE";
-const HEAD: usize = 64;
+const HEAD: usize = 72;
 /// The maximum size of a cache. This is enough for about 400 builds of a program as large as
 /// ripgrep, whose woven modules have 10 MB.
 const LIMIT: u64 = 4 << 30;
@@ -207,6 +208,7 @@ pub fn encode(entry: &WovenModule) -> Vec<u8> {
         fragment,
         counters_size,
         base_symbol,
+        planned_functions,
         // A module that reads files is never cached.
         reads_files: _,
     } = entry;
@@ -216,6 +218,7 @@ pub fn encode(entry: &WovenModule) -> Vec<u8> {
     bytes.extend(counters_size.to_le_bytes());
     bytes.extend((base_symbol.len() as u64).to_le_bytes());
     bytes.extend((fragment.len() as u64).to_le_bytes());
+    bytes.extend(planned_functions.to_le_bytes());
     bytes.extend(base_symbol.as_bytes());
     bytes.extend(fragment);
     bytes.extend(object);
@@ -242,6 +245,7 @@ pub fn decode(bytes: &[u8]) -> Option<WovenModule> {
         object: object.to_vec(),
         fragment: fragment.to_vec(),
         counters_size: field(40),
+        planned_functions: field(64),
         base_symbol: String::from_utf8(symbol.to_vec()).ok()?,
         reads_files: false,
     })
@@ -257,6 +261,7 @@ mod tests {
             fragment: vec![seed ^ 1; 33],
             counters_size: 64 * u64::from(seed),
             base_symbol: format!("__holloway_base_{seed:032x}"),
+            planned_functions: u64::from(seed),
             reads_files: false,
         }
     }

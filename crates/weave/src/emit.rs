@@ -7,6 +7,7 @@
 //! | one crate of rustc, one file of `clang -flto=thin` | the part before the link | `thinlto<On>` |
 //! | one file of `clang -flto`, as in the objects of `holloway cc` | wholly | none |
 //! | rustc's merged module of `lto="fat"` | wholly, after the merge | none |
+//! | a module of a program that carries its bitcode | not at all | `default<On>` ([`crate::early`]) |
 //!
 //! A pipeline for wholly optimized modules would repeat the compiler's work.
 //!
@@ -75,7 +76,16 @@ pub(crate) fn optimize(
     if is_wholly_optimized(module, options) {
         return Ok(());
     }
-    let pipeline = format!("thinlto<{level}>");
+    run(module, machine, level, &format!("thinlto<{level}>"))
+}
+
+/// Runs a pipeline with the optimizations of the level.
+pub(crate) fn run(
+    module: &mut Module<'_>,
+    machine: &Machine,
+    level: OptLevel,
+    pipeline: &str,
+) -> Result<(), LlvmError> {
     let is_optimized = matches!(level, OptLevel::O2 | OptLevel::O3 | OptLevel::Os);
     // rustc merges equal functions by default, and clang does not.
     let is_rust = module.ident().is_some_and(|ident| ident.contains("rustc"));
@@ -85,7 +95,7 @@ pub(crate) fn optimize(
         unroll_loops: is_optimized,
         merge_functions: is_rust && is_optimized,
     };
-    module.run_passes(&pipeline, machine, passes)
+    module.run_passes(pipeline, machine, passes)
 }
 
 /// Whether the compiler ran a whole optimization pipeline, with vectorization, on the module.

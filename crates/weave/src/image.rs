@@ -22,7 +22,8 @@ use std::collections::BTreeMap;
 use holloway_abi::{
     COUNTDOWN_SYMBOL, IMAGE_SYMBOL, ImageHeader, Kind, MAP_SECTION, SLOT_SYMBOL, Timing,
 };
-use object::write::{Object, Relocation, StandardSection, Symbol, SymbolSection};
+use holloway_format::RECIPE_SECTION;
+use object::write::{Object, Relocation, StandardSection, Symbol, SymbolId, SymbolSection};
 use object::{
     Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind,
     SymbolFlags, SymbolKind, SymbolScope, elf,
@@ -71,6 +72,14 @@ impl Machine {
         }
     }
 
+    /// The architecture in objects, and the type of a relocation without effect.
+    fn object_codes(self) -> (Architecture, elf::RelocationType) {
+        match self {
+            Self::X86_64 => (Architecture::X86_64, elf::R_X86_64_NONE),
+            Self::Aarch64 => (Architecture::Aarch64, elf::R_AARCH64_NONE),
+        }
+    }
+
     /// Whether the link step writes the bases into the objects ([`crate::patch`]).
     pub fn patches_bases(self) -> bool {
         self == Self::X86_64
@@ -88,10 +97,7 @@ pub fn image_object(
     machine: Machine,
     bases: &BTreeMap<String, u64>,
 ) -> Result<Vec<u8>, object::write::Error> {
-    let (architecture, none_relocation) = match machine {
-        Machine::X86_64 => (Architecture::X86_64, elf::R_X86_64_NONE),
-        Machine::Aarch64 => (Architecture::Aarch64, elf::R_AARCH64_NONE),
-    };
+    let (architecture, none_relocation) = machine.object_codes();
     let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
     let rodata = object.section_id(StandardSection::ReadOnlyData);
     let start = define(&mut object, rodata, IMAGE_SYMBOL, &header_bytes(header));
@@ -105,21 +111,12 @@ pub fn image_object(
     };
     object.append_section_data(section, map, 16);
     let symbol = object.section_symbol(section);
-    // A relocation that only makes the linker keep the symbol's section.
-    let kept = |symbol, offset| Relocation {
-        offset,
-        symbol,
-        addend: 0,
-        flags: RelocationFlags::Elf {
-            r_type: none_relocation,
-        },
-    };
-    object.add_relocation(rodata, kept(symbol, start))?;
+    object.add_relocation(rodata, kept(symbol, start, none_relocation))?;
     match Kind::from_number(header.kind) {
         Some(kind) if !kind.is_recorded() => {
             let image = object.section_symbol(rodata);
             let note = add_note(&mut object, &header.build_id);
-            object.add_relocation(note, kept(image, 0))?;
+            object.add_relocation(note, kept(image, 0, none_relocation))?;
         }
         kind => {
             define_thread_local(&mut object, SLOT_SYMBOL, 8);
@@ -130,6 +127,41 @@ pub fn image_object(
     }
     object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
     object.write()
+}
+
+/// Builds the object that carries a program's recipe in a section that is not loaded. The object has
+/// a note, too: linkers keep notes, and so the section that the note refers to.
+///
+/// # Errors
+/// If the recipe is too large for an object file (4 GiB).
+pub fn recipe_object(recipe: &[u8], machine: Machine) -> Result<Vec<u8>, object::write::Error> {
+    let (architecture, none_relocation) = machine.object_codes();
+    let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
+    let section = object.add_section(Vec::new(), RECIPE_SECTION.into(), SectionKind::Other);
+    object.section_mut(section).flags = SectionFlags::Elf {
+        sh_type: elf::SHT_PROGBITS,
+        sh_flags: elf::SectionFlags(0),
+    };
+    object.append_section_data(section, recipe, 1);
+    let symbol = object.section_symbol(section);
+    let mut hash = [0; 16];
+    hash.copy_from_slice(&blake3::hash(recipe).as_bytes()[..16]);
+    let note = add_note(&mut object, &hash);
+    object.add_relocation(note, kept(symbol, 0, none_relocation))?;
+    object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
+    object.write()
+}
+
+/// A relocation that only makes the linker keep the symbol's section.
+fn kept(symbol: SymbolId, offset: u64, none_relocation: elf::RelocationType) -> Relocation {
+    Relocation {
+        offset,
+        symbol,
+        addend: 0,
+        flags: RelocationFlags::Elf {
+            r_type: none_relocation,
+        },
+    }
 }
 
 /// Adds an ELF note with the build id. Linkers never drop notes.

@@ -18,6 +18,7 @@ pub mod archive;
 pub mod cache;
 mod cases;
 mod constructors;
+mod early;
 mod emit;
 mod error;
 pub mod filter;
@@ -39,5 +40,7 @@ pub mod symbols;
 pub use error::{Defect, Replacement, WeaveError};
 pub use filter::{Filter, Pattern, PatternError};
 pub use module::{WovenModule, weave_module};
-pub use options::{ARRAY_LIMIT, LinkKind, ModuleOptions, OptLevel, PATH_LIMIT, STREAM_LIMIT};
+pub use options::{
+    ARRAY_LIMIT, EarlyBuild, LinkKind, ModuleOptions, OptLevel, PATH_LIMIT, STREAM_LIMIT,
+};
 pub use reason::{CopyObstacle, Reason};

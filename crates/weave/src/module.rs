@@ -9,7 +9,7 @@
 use std::collections::HashSet;
 
 use holloway_format::{ModuleMap, Skipped, VanishedFunction};
-use holloway_llvm::{AttributeKind, Context, Function, Library, Linkage, Module};
+use holloway_llvm::{AttributeKind, Context, Function, Library, Module};
 
 use crate::error::{Defect, WeaveError};
 use crate::image::Machine;
@@ -18,12 +18,12 @@ use crate::instrument::insert::{CountPlacement, ProbeInserter};
 use crate::instrument::plan::{Plan, plan};
 use crate::instrument::ring_counters::RingCounterAllocator;
 use crate::instrument::selector::InstructionSelector;
-use crate::instrument::{ShortLeaves, block_probes};
+use crate::instrument::{ShortLeaves, block_probes, make_room_for_probes};
 use crate::lower::{CallAttributes, SubprogramCache};
-use crate::options::{ModuleOptions, OptLevel};
+use crate::options::{EarlyBuild, ModuleOptions, OptLevel};
 use crate::patch::{self, Reference};
-use crate::selection::Selection;
-use crate::{constructors, emit, fragment, module_checks};
+use crate::selection::{Selection, functions_with_code};
+use crate::{constructors, early, emit, fragment, module_checks};
 
 /// A woven module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub struct WovenModule {
     pub counters_size: u64,
     /// The symbol of the module's base: the offset of its counters in a thread's block.
     pub base_symbol: String,
+    /// The number of functions that got counts of a plan ([`EarlyBuild::Optimized`]).
+    pub planned_functions: u64,
     /// Whether the module's assembly includes files. The bitcode does not contain these files, so
     /// the result must not be cached.
     pub reads_files: bool,
@@ -58,7 +60,11 @@ pub fn weave_module(
     if references.is_empty() {
         return Ok(woven);
     }
-    let moved_bases = MovedBases::for_references(&references);
+    let moved_bases = match options.early {
+        // The optimizer has moved probes from function to function.
+        Some(_) => MovedBases::Everywhere,
+        None => MovedBases::for_references(&references),
+    };
     let woven = weave_once(llvm, bitcode, options, &moved_bases, report_stage)?;
     match unresolvable(&woven)?.first() {
         None => Ok(woven),
@@ -138,7 +144,20 @@ fn weave_once(
     let opt_level = emit::level(&module, options);
     let machine = emit::machine(&module, opt_level)?;
     report_stage("(optimising)");
-    emit::optimize(&mut module, &machine, opt_level, options)?;
+    let mut planned_functions = 0;
+    match &options.early {
+        None => emit::optimize(&mut module, &machine, opt_level, options)?,
+        Some(EarlyBuild::Plain) => early::optimize(&mut module, &machine, opt_level)?,
+        Some(EarlyBuild::Training) => early::prepare(&mut module, &machine, opt_level)?,
+        Some(EarlyBuild::Optimized(plan)) => {
+            early::prepare(&mut module, &machine, opt_level)?;
+            let mut copy = Module::parse(&context, &options.name, bitcode)?;
+            early::prepare(&mut copy, &machine, opt_level)?;
+            planned_functions = early::attach(&mut module, &mut copy, plan, options);
+            module.verify("attaching the plan")?;
+            early::optimize(&mut module, &machine, opt_level)?;
+        }
+    }
     let mut map = ModuleMap {
         name: options.name.as_str().into(),
         producer: module.ident().unwrap_or_default().into(),
@@ -157,6 +176,10 @@ fn weave_once(
         )?;
         emit::remove_empty_blocks(&mut module, opt_level);
         module.verify("checking the instrumented module")?;
+        if options.early == Some(EarlyBuild::Training) {
+            report_stage("(optimising)");
+            early::optimize(&mut module, &machine, opt_level)?;
+        }
     }
     constructors::rewrite(&mut module);
     if options.function_sections {
@@ -169,6 +192,7 @@ fn weave_once(
         fragment: map.encode(),
         counters_size: map.counters_size,
         base_symbol,
+        planned_functions,
         reads_files,
     })
 }
@@ -190,12 +214,6 @@ fn defined_functions(module: &Module<'_>) -> Vec<VanishedFunction> {
             linkage_name: function.name().into(),
         })
         .collect()
-}
-
-fn functions_with_code<'m>(module: &'m Module<'m>) -> impl Iterator<Item = Function<'m>> {
-    module.functions().filter(|function| {
-        !function.is_declaration() && function.linkage() != Linkage::AvailableExternally
-    })
 }
 
 fn source_name(function: Function<'_>) -> String {
@@ -227,14 +245,7 @@ fn instrument(
     report_stage: &mut dyn FnMut(&str),
 ) -> Result<(), WeaveError> {
     let selection = Selection::new(module, options);
-    let selected: HashSet<String> = functions_with_code(module)
-        .filter(|function| selection.reason(*function).is_none())
-        .map(Function::name)
-        .collect();
-    let is_selected = |function: Function<'_>| selected.contains(&function.name());
-    module.duplicate_tail_returns(&is_selected);
-    module.split_landing_pads(&is_selected);
-    module.split_critical_edges(&is_selected);
+    make_room_for_probes(module, &selection);
 
     let module: &Module<'_> = module;
     let subprograms = SubprogramCache::default();

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use holloway_abi::Kind;
-use holloway_format::Guide;
+use holloway_format::{Guide, Plan};
 
 use crate::filter::Filter;
 
@@ -81,12 +81,26 @@ pub struct ModuleOptions {
     pub machine_code: bool,
     /// Whether each function gets a separate section.
     pub function_sections: bool,
+    /// What is made of the module, if no optimizer has seen its bitcode. `None`: the compiler has
+    /// optimized the module, at least in part.
+    pub early: Option<EarlyBuild>,
     /// Whether functions get probes. Without probes, the module is only compiled.
     pub probes: bool,
     /// The maximum number of paths of a function whose counters are an array.
     pub array_limit: u64,
     /// The maximum number of paths of a function.
     pub path_limit: u64,
+}
+
+/// What is made of bitcode that no optimizer has seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EarlyBuild {
+    /// The optimizer runs as in a normal build.
+    Plain,
+    /// Probes go in before the optimizer, so that they count what the source does.
+    Training,
+    /// The counts of training become branch weights before the optimizer.
+    Optimized(Plan),
 }
 
 impl ModuleOptions {
@@ -104,6 +118,7 @@ impl ModuleOptions {
             fat: false,
             machine_code: false,
             function_sections: true,
+            early: None,
             probes: true,
             array_limit: ARRAY_LIMIT,
             path_limit: PATH_LIMIT,

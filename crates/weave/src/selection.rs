@@ -14,7 +14,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use holloway_llvm::{AttributeKind, Function, Module};
+use holloway_llvm::{AttributeKind, Function, Linkage, Module};
 
 use crate::filter::Candidate;
 use crate::options::ModuleOptions;
@@ -47,6 +47,15 @@ const ATTRIBUTES: [(&str, Reason); 4] = [
 /// LLVM's numbers of the calling conventions that leave no registers for a call of the runtime:
 /// GHC, HiPE, AnyReg, and x86 interrupt handlers.
 const CONVENTIONS: [u32; 4] = [10, 11, 13, 83];
+
+/// The functions whose code the module contributes to the program.
+pub(crate) fn functions_with_code<'m>(
+    module: &'m Module<'m>,
+) -> impl Iterator<Item = Function<'m>> {
+    module.functions().filter(|function| {
+        !function.is_declaration() && function.linkage() != Linkage::AvailableExternally
+    })
+}
 
 /// Selects the functions of a module that get probes.
 pub(crate) struct Selection<'a> {

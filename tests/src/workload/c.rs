@@ -175,6 +175,10 @@ impl CProject {
         if flavor == Flavor::Peer {
             command.arg("-fprofile-generate");
         }
+        if flavor == Flavor::PeerOptimized {
+            let counts = Flavor::peer_counts(&self.folder);
+            command.arg(format!("-fprofile-use={}", counts.display()));
+        }
         Ok(command)
     }
 }

@@ -31,12 +31,15 @@ pub enum Flavor {
     /// By Holloway, without counters and without the addresses of blocks: what is left of
     /// [`Flavor::None`] is the pipeline.
     Unprobed,
+    /// By Holloway, without counters: the program carries its bitcode for `holloway optimize`.
+    Embedded,
     /// With the compilers' own edge counters: `-fprofile-generate`, `-Cprofile-generate`.
     Peer,
+    /// Optimized by the compilers' own counts: `-fprofile-use`, `-Cprofile-use`.
+    PeerOptimized,
 }
 
-/// Every flavor but [`Flavor::None`] and [`Flavor::Unprobed`], which count nothing, in the order of the
-/// tables.
+/// The native flavor and every flavor that counts, in the order of the tables.
 pub const FLAVORS: [Flavor; 10] = [
     Flavor::Native,
     Flavor::Paths,
@@ -66,14 +69,16 @@ impl Flavor {
             Self::Times => "times",
             Self::None => "none",
             Self::Unprobed => "unprobed",
+            Self::Embedded => "embedded",
             Self::Peer => "peer",
+            Self::PeerOptimized => "peer-optimized",
         }
     }
 
     /// Whether Holloway builds the program.
     #[must_use]
     pub fn is_woven(self) -> bool {
-        !matches!(self, Self::Native | Self::Peer)
+        !matches!(self, Self::Native | Self::Peer | Self::PeerOptimized)
     }
 
     /// Returns the folder of the guide: the data of an earlier run, next to a program's sources.
@@ -82,13 +87,18 @@ impl Flavor {
         folder.join("guide")
     }
 
-    /// The name of the objects. All of Holloway's flavors share objects, because they differ only
+    /// Returns the file with the counts of [`Flavor::Peer`], next to a program's sources.
+    #[must_use]
+    pub fn peer_counts(folder: &Path) -> PathBuf {
+        folder.join("peer.profdata")
+    }
+
+    /// The name of the objects. All other of Holloway's flavors share objects, because they differ only
     /// in the link.
     pub(super) fn compiled(self) -> &'static str {
-        if self.is_woven() {
-            "woven"
-        } else {
-            self.name()
+        match self {
+            Self::Native | Self::Embedded | Self::Peer | Self::PeerOptimized => self.name(),
+            _ => "woven",
         }
     }
 
@@ -110,7 +120,10 @@ impl Flavor {
     /// Returns Cargo's command for a build.
     pub(super) fn cargo(self, folder: &Path) -> Command {
         let mut command = if self.is_woven() {
-            cargo_holloway(["build"])
+            match self {
+                Self::Embedded => cargo_holloway(["optimize", "--no-run"]),
+                _ => cargo_holloway(["build"]),
+            }
         } else {
             let mut command = Command::new("cargo");
             command.arg("build");
@@ -124,7 +137,8 @@ impl Flavor {
     /// Sets Holloway's options in the environment.
     fn set(self, command: &mut Command, folder: &Path) {
         match self {
-            Self::Native | Self::Paths | Self::Peer => {}
+            Self::Native | Self::Paths | Self::Peer | Self::PeerOptimized => {}
+            Self::Embedded => drop(command.env("HOLLOWAY_EMBED", "1")),
             Self::Edges => drop(command.env("HOLLOWAY_COLLECT", "edges")),
             Self::WithoutExits => drop(command.env("HOLLOWAY_EXITS", "off")),
             Self::Loops => drop(command.env("HOLLOWAY_COLLECT", "loops")),

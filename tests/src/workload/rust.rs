@@ -83,11 +83,19 @@ pub fn build_command(folder: &Path, flavor: Flavor, target: &Path) -> Command {
         .env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only")
         // rhai's hash tables are seeded when they are compiled: the same in each flavor.
         .env("CONST_RANDOM_SEED", "1");
-    if flavor == Flavor::Peer {
+    let flags = match flavor {
+        Flavor::Peer => Some("-Cprofile-generate".to_owned()),
+        Flavor::PeerOptimized => {
+            let counts = Flavor::peer_counts(folder);
+            Some(format!("-Cprofile-use={}", counts.display()))
+        }
+        _ => None,
+    };
+    if let Some(flags) = flags {
         // With --target the flags stay away from build scripts and proc macros.
         command
             .args(["--target", "x86_64-unknown-linux-gnu"])
-            .env("RUSTFLAGS", "-Cprofile-generate");
+            .env("RUSTFLAGS", flags);
     }
     command
 }

@@ -94,15 +94,29 @@ pub(crate) fn record(
 ) -> Result<Vec<CommandCost>> {
     let input = kept_builds.input(workload, Scale::Small)?;
     let executable = kept_builds.executable(workload.source, flavor);
-    let stripped = without_lines(&executable, folder)?;
+    count(workload, &executable, &input, flavor.name(), folder)
+}
+
+/// Runs the commands of one run of an executable with its small input under callgrind. The files of
+/// callgrind are beside the executable and have `label` in their names.
+///
+/// # Errors
+/// If valgrind is missing, or if a command fails.
+pub(crate) fn count(
+    workload: &Workload,
+    executable: &Path,
+    input: &Path,
+    label: &str,
+    folder: &Path,
+) -> Result<Vec<CommandCost>> {
+    let stripped = without_lines(executable, folder)?;
     let mut costs = Vec::new();
     for (i, program) in workload
-        .commands(&stripped, &input, Scale::Small)
+        .commands(&stripped, input, Scale::Small)
         .iter()
         .enumerate()
     {
-        let file =
-            executable.with_file_name(format!("{}-{}-{i}.callgrind", workload.name, flavor.name()));
+        let file = executable.with_file_name(format!("{}-{label}-{i}.callgrind", workload.name));
         let mut command = under_valgrind(program, &file);
         command.env("HOLLOWAY_DATA", folder.join("data"));
         command.env("LLVM_PROFILE_FILE", folder.join("peer.profraw"));

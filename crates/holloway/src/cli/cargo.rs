@@ -4,6 +4,7 @@
 use clap::{Args, Parser, Subcommand};
 
 use super::holloway::{CLEAN_EXAMPLES, CleanArgs, RunsCommand};
+use super::optimize::{CARGO_EXAMPLES as CARGO_OPTIMIZE_EXAMPLES, CargoOptimizeArgs};
 use super::stream::{OutputArgs, StreamArgs};
 use super::view::ViewArgs;
 use super::weave::WeaveArgs;
@@ -43,6 +44,10 @@ pub(crate) enum CargoCommand {
     /// Run the benches and report: `cargo bench` with probes
     #[command(after_help = CARGO_EXAMPLES, override_usage = "cargo holloway bench [CARGO OPTIONS] [OPTIONS] [BENCHNAME] [-- ARGS]")]
     Bench(CargoArgs),
+    /// Build a program, train it on a command, build it again with the counts, and keep what
+    /// measurably helps
+    #[command(after_help = CARGO_OPTIMIZE_EXAMPLES, override_usage = "cargo holloway optimize [CARGO OPTIONS] [OPTIONS] [-- ARGS]")]
+    Optimize(CargoOptimizeArgs),
     /// A command that reads recorded runs.
     #[command(flatten)]
     Runs(RunsCommand),

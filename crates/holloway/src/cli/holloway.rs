@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use holloway_abi::environment::VARIABLES;
 
+use super::optimize::{self, OptimizeArgs, PlanArgs};
 use super::phases::{self, PhasesArgs};
 use super::predict::{self, PredictArgs};
 use super::stream::{OutputArgs, StreamArgs};
@@ -73,6 +74,12 @@ pub(crate) enum Command {
     /// what is worth optimizing again
     #[command(after_help = MANAGER_EXAMPLES)]
     Manager(ManagerArgs),
+    /// Train a program on a command, build it again with the counts, and keep what measurably helps
+    #[command(after_help = optimize::EXAMPLES)]
+    Optimize(OptimizeArgs),
+    /// Make, show, compare, and use plans: the counts by which programs are optimized
+    #[command(after_help = optimize::PLAN_EXAMPLES)]
+    Plan(PlanArgs),
     /// A question about recorded runs.
     #[command(flatten)]
     Runs(RunsCommand),
@@ -185,6 +192,8 @@ Holloway's options, anywhere before `--` (they take effect when a program is lin
                          end of the process; on by default (HOLLOWAY_EXITS)
   --guide RUN            use the counts of an earlier run to place probes; paths may be cut
                          elsewhere (HOLLOWAY_GUIDE)
+  --embed                no probes: the program carries its bitcode for `holloway optimize`;
+                         give it when compiling, too (HOLLOWAY_EMBED)
 
 Everything else is clang's: `clang --help` lists clang's options.";
 

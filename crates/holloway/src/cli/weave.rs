@@ -65,6 +65,7 @@ impl CountArgs {
             collect: self.collect,
             exits: self.exits.map(Into::into),
             guide: None,
+            embed: false,
         }
     }
 }

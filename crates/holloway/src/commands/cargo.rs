@@ -90,7 +90,7 @@ impl Verb {
 /// If there is no project, a directory cannot be written, cargo cannot be run, or nothing can be
 /// reported.
 pub(crate) fn main(verb: Verb, args: &[OsString]) -> Result<ExitCode> {
-    let split = split(args, verb.positional());
+    let split = split::<CargoArgs>(args, verb.positional());
     let holloway_args = parse_holloway_args(verb, &split.holloway);
     let only_builds = verb == Verb::Build || split.cargo.iter().any(|arg| arg == "--no-run");
     let call = CargoCall::plan(verb, split, &holloway_args)?;
@@ -111,7 +111,10 @@ fn parse_holloway_args(verb: Verb, args: &[OsString]) -> CargoArgs {
         | CargoCommand::Run(args)
         | CargoCommand::Test(args)
         | CargoCommand::Bench(args) => args,
-        CargoCommand::Runs(_) | CargoCommand::Doctor | CargoCommand::Clean(_) => {
+        CargoCommand::Runs(_)
+        | CargoCommand::Optimize(_)
+        | CargoCommand::Doctor
+        | CargoCommand::Clean(_) => {
             unreachable!("the words begin with the name of a verb")
         }
     }
@@ -349,7 +352,7 @@ impl CargoCall {
 
 /// Checks that libLLVM and a linker exist, which every link needs. So the user learns before the
 /// compilation, and in one line, that one of them is missing.
-fn check_tools(project: &Project) -> Result<()> {
+pub(crate) fn check_tools(project: &Project) -> Result<()> {
     let non_empty = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     Library::find(named_llvm().as_deref(), Some(&project.sysroot)).map_err(|error| {
         Failure::new(format_args!(
@@ -375,6 +378,8 @@ fn weave_settings(holloway_args: &CargoArgs, home: &Path) -> Result<BuildSetting
         ..weave.count.options()
     }
     .or_environment()?;
+    // Only `cargo holloway optimize` builds programs without probes.
+    options.embed = false;
     kinds::check(
         options.kind(),
         &holloway_args.stream,
@@ -415,7 +420,7 @@ fn patterns(from_option: &[String], variable: &str) -> Result<Vec<String>> {
 }
 
 /// Cargo's options without `--target-dir`. Holloway names another target directory.
-fn without_target_dir(cargo: &[OsString]) -> Vec<&OsString> {
+pub(crate) fn without_target_dir(cargo: &[OsString]) -> Vec<&OsString> {
     let mut others = Vec::new();
     let mut remaining = cargo.iter();
     while let Some(arg) = remaining.next() {
@@ -429,7 +434,7 @@ fn without_target_dir(cargo: &[OsString]) -> Vec<&OsString> {
 }
 
 /// Sets the variables for the rustc wrapper, the link step, and rustdoc.
-fn set_environment(
+pub(crate) fn set_environment(
     command: &mut Command,
     project: &Project,
     settings: &BuildSettings,
@@ -444,6 +449,7 @@ fn set_environment(
     };
     command
         .env_remove(environment::STD.name)
+        .env_remove(environment::EMBED.name)
         .envs(settings.environment());
     command.env(environment::SYSROOT.name, &project.sysroot);
     command.env(environment::RUNS.name, project.runs());
@@ -499,7 +505,7 @@ fn rustdoc_flags(project: &Project, target: &str, tools: &Path) -> Result<String
 }
 
 /// Paths of the programs in cargo's JSON messages.
-fn executables(messages: &[u8]) -> Vec<PathBuf> {
+pub(crate) fn executables(messages: &[u8]) -> Vec<PathBuf> {
     let messages = cargo_metadata::Message::parse_stream(messages);
     let programs = messages.filter_map(|message| match message.ok()? {
         cargo_metadata::Message::CompilerArtifact(artifact) => artifact.executable,

@@ -11,7 +11,7 @@ pub const SCHEMA: u32 = 1;
 ///
 /// # Errors
 /// If writing to `out` fails.
-pub(super) fn write(document: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(document: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     serde_json::to_writer(&mut out, document)?;
     writeln!(out)?;

@@ -48,6 +48,7 @@ use branches::branches;
 use context::RunContext;
 use cpu_time::CpuTimeRecord;
 pub use document::SCHEMA;
+pub(crate) use document::write as write_document;
 use fields::{collected, exits};
 use functions::Functions;
 use lines::lines;

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use crate::lower::{BlockIndex, LoweredFunction};
 
 /// The frequency of each transition from one block to another.
-pub(super) struct TransitionFrequencies(pub(super) HashMap<(BlockIndex, BlockIndex), u64>);
+pub(crate) struct TransitionFrequencies(pub(crate) HashMap<(BlockIndex, BlockIndex), u64>);
 
 impl TransitionFrequencies {
     /// Sums the weights of the edges between each two blocks. `weights` is indexed by the graph's
     /// edges.
-    pub(super) fn new(lowered: &LoweredFunction<'_>, weights: &[u64]) -> Self {
+    pub(crate) fn new(lowered: &LoweredFunction<'_>, weights: &[u64]) -> Self {
         let mut frequencies: HashMap<(BlockIndex, BlockIndex), u64> = HashMap::new();
         let nodes = &lowered.nodes;
         for (edge, &weight) in lowered.cfg.edges().iter().zip(weights) {
@@ -26,7 +26,7 @@ impl TransitionFrequencies {
     }
 
     /// How often control goes from block `from` to block `to`.
-    pub(super) fn between(&self, from: BlockIndex, to: BlockIndex) -> u64 {
+    pub(crate) fn between(&self, from: BlockIndex, to: BlockIndex) -> u64 {
         self.0.get(&(from, to)).copied().unwrap_or(0)
     }
 }

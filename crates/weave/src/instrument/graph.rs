@@ -39,7 +39,7 @@ impl BlockGraph {
 }
 
 /// The index of each LLVM block.
-pub(super) fn positions<'m>(parts: &FunctionParts<'m>) -> HashMap<Block<'m>, BlockIndex> {
+pub(crate) fn positions<'m>(parts: &FunctionParts<'m>) -> HashMap<Block<'m>, BlockIndex> {
     let blocks = BlockIndex::enumerate(&parts.blocks);
     blocks.map(|(index, info)| (info.block, index)).collect()
 }

@@ -24,9 +24,9 @@ mod counters;
 mod definitions;
 mod edges;
 mod entry;
-mod frequencies;
+pub(crate) mod frequencies;
 pub(crate) mod globals;
-mod graph;
+pub(crate) mod graph;
 pub(crate) mod insert;
 mod likely_counts;
 mod loop_counts;
@@ -42,8 +42,27 @@ mod sites;
 mod stream;
 mod times;
 mod variable;
-mod weights;
+pub(crate) mod weights;
 pub(crate) mod word;
 mod write_back;
 
 pub(crate) use bursts::leaves::ShortLeaves;
+
+use std::collections::HashSet;
+
+use holloway_llvm::{Function, Module};
+
+use crate::selection::{Selection, functions_with_code};
+
+/// Splits blocks and edges of the selected functions, so that every edge has a place for a probe.
+/// Lowering depends on it.
+pub(crate) fn make_room_for_probes(module: &mut Module<'_>, selection: &Selection<'_>) {
+    let selected: HashSet<String> = functions_with_code(module)
+        .filter(|function| selection.reason(*function).is_none())
+        .map(Function::name)
+        .collect();
+    let is_selected = |function: Function<'_>| selected.contains(&function.name());
+    module.duplicate_tail_returns(&is_selected);
+    module.split_landing_pads(&is_selected);
+    module.split_critical_edges(&is_selected);
+}

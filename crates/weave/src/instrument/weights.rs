@@ -18,26 +18,39 @@ pub(super) fn weights(lowered: &LoweredFunction<'_>, guide: Option<&Guide>) -> V
 }
 
 fn measured(lowered: &LoweredFunction<'_>, guide: &Guide) -> Option<Vec<u64>> {
+    let counts = guide.find(&lowered.parts.function.name(), hash(lowered))?;
+    if counts.iter().all(|&count| count == Count::ZERO) {
+        return None;
+    }
+    by_edge(lowered, counts)
+}
+
+/// The hash by which guides and plans identify a graph.
+pub(crate) fn hash(lowered: &LoweredFunction<'_>) -> u64 {
     let cfg = &lowered.cfg;
-    let edges = || cfg.edges().iter();
-    let ends = edges().zip(&lowered.edges);
+    let ends = cfg.edges().iter().zip(&lowered.edges);
     let ends = ends.map(|(edge, info)| (edge.from.0, edge.to.0, map_kind(edge.kind), info.outcome));
-    let hash = graph_hash(
+    graph_hash(
         cfg.block_count() as usize,
         (cfg.entry().0, cfg.exit().0),
         ends,
-    );
-    let counts = guide.find(&lowered.parts.function.name(), hash)?;
-    let is_in_guide = |id: &usize| {
+    )
+}
+
+/// Returns the count of each edge of the graph. `counts` are those of the edges that exist in every
+/// graph ([`holloway_format::EdgeMap::is_always_there`]). Returns `None` if they are not as many.
+pub(crate) fn by_edge(lowered: &LoweredFunction<'_>, counts: &[Count]) -> Option<Vec<u64>> {
+    let cfg = &lowered.cfg;
+    let is_always_there = |id: &usize| {
         let (edge, info) = (cfg.edges()[*id], &lowered.edges[*id]);
         edge.kind != EdgeKind::Exit && info.outcome != Outcome::Returned
     };
-    let ids_in_guide: Vec<usize> = (0..cfg.edges().len()).filter(is_in_guide).collect();
-    if counts.len() != ids_in_guide.len() || counts.iter().all(|&count| count == Count::ZERO) {
+    let ids: Vec<usize> = (0..cfg.edges().len()).filter(is_always_there).collect();
+    if counts.len() != ids.len() {
         return None;
     }
     let mut weights = vec![0; cfg.edges().len()];
-    for (&id, &count) in ids_in_guide.iter().zip(counts) {
+    for (&id, &count) in ids.iter().zip(counts) {
         weights[id] = count.0;
     }
     set_weights_inside_blocks(lowered, &mut weights);

@@ -1,0 +1,363 @@
+//! An optimization plan: the executions of each function's edges before any optimization, for a
+//! build that uses them.
+//!
+//! A plan is a text file, so that people can read, edit, and compare it. Training writes it, and
+//! the weaver attaches its counts to the code as branch weights and entry counts.
+//!
+//! ```text
+//! holloway plan 1
+//! function 4f00c0a18b2d9e37 5 3 fib
+//! 0 2
+//! 2 3
+//! ```
+//! - The first line names the format and its version.
+//! - `function HASH CALLS EDGES NAME` begins a function: the hash of its graph
+//!   ([`FunctionMap::graph_hash`](crate::FunctionMap::graph_hash)) in 16 hexadecimal digits, its
+//!   calls, the number of its edges, and its linkage name to the end of the line.
+//! - `EDGE COUNT` follows for each edge that ran, ascending. Edges are numbered from 0, in the
+//!   order of the map, and exit edges are left out
+//!   ([`EdgeMap::is_always_there`](crate::EdgeMap::is_always_there)).
+//! - Empty lines and lines that begin with `#` are ignored.
+//!
+//! Functions ascend by name and hash, so equal counts give equal files. A reader accepts any order.
+//! A function whose code has changed has another hash. It gets no counts, rather than wrong ones.
+//! Functions of several modules with equal names and graphs share one entry with the sums of their
+//! counts. This is right for inline functions and generic functions, whose copies the linker
+//! merges.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::text::Text;
+use crate::units::Count;
+
+/// The first line of a plan.
+const FIRST_LINE: &str = "holloway plan 1";
+
+/// The counts of a build's functions. Its [`FromIterator`] adds up functions with equal names and
+/// graphs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    functions: BTreeMap<FunctionKey, FunctionPlan>,
+}
+
+/// Identifies a function: its linkage name, and the hash of its graph.
+type FunctionKey = (Text, u64);
+
+/// The counts of one function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FunctionPlan {
+    /// Executions of the function.
+    pub calls: Count,
+    /// The number of the function's edges, without exit edges.
+    pub edge_count: usize,
+    /// Executions of the edges that ran, by number.
+    pub taken: BTreeMap<usize, Count>,
+}
+
+impl FunctionPlan {
+    /// The counts of a function. `edges` has the executions of each edge, except exit edges, in the
+    /// order of the map.
+    pub fn new(calls: Count, edges: impl IntoIterator<Item = Count>) -> Self {
+        let mut edge_count = 0;
+        let numbered = edges.into_iter().inspect(|_| edge_count += 1).enumerate();
+        let taken = numbered.filter(|(_, count)| *count != Count::ZERO);
+        let taken = taken.collect();
+        Self {
+            calls,
+            edge_count,
+            taken,
+        }
+    }
+
+    /// Executions of an edge.
+    pub fn count(&self, edge: usize) -> Count {
+        self.taken.get(&edge).copied().unwrap_or_default()
+    }
+
+    /// Whether the function ran.
+    pub fn ran(&self) -> bool {
+        self.calls != Count::ZERO || !self.taken.is_empty()
+    }
+
+    /// Adds the counts of another run.
+    fn add(&mut self, other: Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.edge_count = self.edge_count.max(other.edge_count);
+        for (edge, count) in other.taken {
+            let sum = self.taken.entry(edge).or_default();
+            *sum = sum.saturating_add(count);
+        }
+    }
+}
+
+/// A line of a plan that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// The file is no plan, or a plan of another version.
+    #[error("the first line is not `{FIRST_LINE}`")]
+    FirstLine,
+    /// The file is not UTF-8.
+    #[error("line {line}: not UTF-8")]
+    NotUtf8 {
+        /// The number of the line, from 1.
+        line: usize,
+    },
+    /// A line has no known form.
+    #[error("line {line}: neither `function HASH CALLS EDGES NAME` nor `EDGE COUNT`")]
+    Form {
+        /// The number of the line, from 1.
+        line: usize,
+    },
+    /// An edge's number is not below the function's number of edges, or does not ascend.
+    #[error("line {line}: edge {edge} is out of range or out of order")]
+    Edge {
+        /// The number of the line, from 1.
+        line: usize,
+        /// The edge.
+        edge: usize,
+    },
+}
+
+impl FromIterator<(Text, u64, FunctionPlan)> for Plan {
+    fn from_iter<I: IntoIterator<Item = (Text, u64, FunctionPlan)>>(functions: I) -> Self {
+        let mut plan = Self::default();
+        for (name, hash, function) in functions {
+            plan.add(name, hash, function);
+        }
+        plan
+    }
+}
+
+impl Plan {
+    /// Adds a function's counts to the plan.
+    pub fn add(&mut self, name: Text, hash: u64, function: FunctionPlan) {
+        self.functions
+            .entry((name, hash))
+            .or_default()
+            .add(function);
+    }
+
+    /// The counts of the function with this linkage name and graph.
+    pub fn find(&self, name: &str, hash: u64) -> Option<&FunctionPlan> {
+        self.functions.get(&(name.into(), hash))
+    }
+
+    /// All functions, ascending by name and hash.
+    pub fn functions(&self) -> impl ExactSizeIterator<Item = (&Text, u64, &FunctionPlan)> {
+        let functions = self.functions.iter();
+        functions.map(|((name, hash), function)| (name, *hash, function))
+    }
+
+    /// Writes the plan as text. Control characters and backslashes in names are escaped.
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{FIRST_LINE}\n");
+        for ((name, hash), function) in &self.functions {
+            let name = escape(name);
+            let (calls, edges) = (function.calls, function.edge_count);
+            let _ = writeln!(text, "function {hash:016x} {calls} {edges} {name}");
+            for (edge, count) in &function.taken {
+                let _ = writeln!(text, "{edge} {count}");
+            }
+        }
+        text
+    }
+
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// If the bytes are no plan. The error names the first line that cannot be read.
+    pub fn parse(bytes: &[u8]) -> Result<Self, PlanError> {
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let valid = &bytes[..error.valid_up_to()];
+            let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
+            PlanError::NotUtf8 { line }
+        })?;
+        let mut lines = text.lines().zip(1..);
+        if lines.next().is_none_or(|(first, _)| first != FIRST_LINE) {
+            return Err(PlanError::FirstLine);
+        }
+        let mut plan = Self::default();
+        let mut current: Option<(Text, u64, FunctionPlan)> = None;
+        for (content, line) in lines {
+            if content.is_empty() || content.starts_with('#') {
+                continue;
+            }
+            if let Some(header) = content.strip_prefix("function ") {
+                let next = function_line(header).ok_or(PlanError::Form { line })?;
+                plan.extend(current.replace(next));
+                continue;
+            }
+            let counts = edge_line(content).zip(current.as_mut());
+            let ((edge, count), (_, _, function)) = counts.ok_or(PlanError::Form { line })?;
+            let last = function.taken.last_key_value();
+            let ascends = last.is_none_or(|(&last, _)| last < edge);
+            if !ascends || edge >= function.edge_count {
+                return Err(PlanError::Edge { line, edge });
+            }
+            if count != Count::ZERO {
+                function.taken.insert(edge, count);
+            }
+        }
+        plan.extend(current);
+        Ok(plan)
+    }
+
+    fn extend(&mut self, function: Option<(Text, u64, FunctionPlan)>) {
+        if let Some((name, hash, function)) = function {
+            self.add(name, hash, function);
+        }
+    }
+}
+
+/// Reads the line of a function, after the word `function`.
+fn function_line(header: &str) -> Option<(Text, u64, FunctionPlan)> {
+    let mut words = header.splitn(4, ' ');
+    let hash = words.next().filter(|word| word.len() == 16)?;
+    let hash = u64::from_str_radix(hash, 16).ok()?;
+    let calls = Count(words.next()?.parse().ok()?);
+    let edge_count = words.next()?.parse().ok()?;
+    let name = unescape(words.next()?)?;
+    let function = FunctionPlan {
+        calls,
+        edge_count,
+        taken: BTreeMap::new(),
+    };
+    Some((name.into(), hash, function))
+}
+
+fn edge_line(content: &str) -> Option<(usize, Count)> {
+    let (edge, count) = content.split_once(' ')?;
+    Some((edge.parse().ok()?, Count(count.parse().ok()?)))
+}
+
+/// Writes control characters as `\u{…}`, so that a name stays on its line.
+fn escape(name: &str) -> String {
+    let is_plain = |c: char| !c.is_control() && c != '\\';
+    let mut escaped = String::with_capacity(name.len());
+    for c in name.chars() {
+        match is_plain(c) {
+            true => escaped.push(c),
+            false => {
+                let _ = write!(escaped, "\\u{{{:x}}}", u32::from(c));
+            }
+        }
+    }
+    escaped
+}
+
+/// The inverse of [`escape`]. `None` if a backslash begins no escape.
+fn unescape(text: &str) -> Option<String> {
+    let mut parts = text.split('\\');
+    let mut name = parts.next()?.to_owned();
+    for part in parts {
+        let (digits, rest) = part.strip_prefix("u{")?.split_once('}')?;
+        name.push(char::from_u32(u32::from_str_radix(digits, 16).ok()?)?);
+        name.push_str(rest);
+    }
+    Some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(calls: u64, edges: &[u64]) -> FunctionPlan {
+        FunctionPlan::new(Count(calls), edges.iter().copied().map(Count))
+    }
+
+    const TEXT: &str = "\
+holloway plan 1
+function 4f00c0a18b2d9e37 5 3 fib
+0 2
+2 3
+function 0000000000000001 0 0 main
+";
+
+    #[test]
+    fn the_example_is_read_and_written() {
+        let plan = Plan::parse(TEXT.as_bytes()).expect("a plan");
+        let fib = plan.find("fib", 0x4f00_c0a1_8b2d_9e37);
+        assert_eq!(fib, Some(&function(5, &[2, 0, 3])));
+        assert_eq!(plan.find("fib", 1), None);
+        assert_eq!(plan.functions().len(), 2);
+        assert_eq!(plan.to_text(), TEXT);
+    }
+
+    #[test]
+    fn functions_with_equal_names_and_graphs_are_added_up() {
+        let twice: Plan = [("f", &[1, 2][..]), ("f", &[10, 20])]
+            .into_iter()
+            .map(|(name, edges)| (name.into(), 7, function(3, edges)))
+            .collect();
+        assert_eq!(twice.find("f", 7), Some(&function(6, &[11, 22])));
+        let most = function(u64::MAX, &[u64::MAX]);
+        let sum: Plan = [most.clone(), most.clone()]
+            .map(|function| ("f".into(), 7, function))
+            .into_iter()
+            .collect();
+        assert_eq!(sum.find("f", 7), Some(&most));
+    }
+
+    #[test]
+    fn any_name_survives_the_text() {
+        for name in [
+            "_ZN3fooE",
+            "a b",
+            "",
+            "\u{1}raw",
+            "line\nbreak",
+            "\\u{41}",
+            "ä",
+        ] {
+            let plan: Plan = [(name.into(), 3, function(1, &[0, 4]))]
+                .into_iter()
+                .collect();
+            let text = plan.to_text();
+            assert_eq!(text.lines().count(), 3, "{text}");
+            assert_eq!(Plan::parse(text.as_bytes()), Ok(plan), "{text}");
+        }
+    }
+
+    #[test]
+    fn comments_and_empty_lines_are_ignored() {
+        let text = TEXT.replace("0 2\n", "# the recursion\n\n0 2\n");
+        assert_eq!(Plan::parse(text.as_bytes()), Plan::parse(TEXT.as_bytes()));
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let check = |text: &str, expect: PlanError| {
+            let text = text.replace("FIRST", FIRST_LINE);
+            assert_eq!(Plan::parse(text.as_bytes()), Err(expect), "{text}");
+        };
+        check("", PlanError::FirstLine);
+        check("holloway plan 2\n", PlanError::FirstLine);
+        check("FIRST\n0 1\n", PlanError::Form { line: 2 });
+        check("FIRST\nfunction 12 1 1 f\n", PlanError::Form { line: 2 });
+        check(
+            "FIRST\nfunction 0000000000000001 1 1\n",
+            PlanError::Form { line: 2 },
+        );
+        let function = "FIRST\n\nfunction 0000000000000001 1 2 f\n";
+        let check_edges = |lines: &str, expect| check(&format!("{function}{lines}"), expect);
+        check_edges("0 x\n", PlanError::Form { line: 4 });
+        check_edges("2 1\n", PlanError::Edge { line: 4, edge: 2 });
+        check_edges("1 1\n1 1\n", PlanError::Edge { line: 5, edge: 1 });
+        let bytes = [FIRST_LINE.as_bytes(), b"\n\xff"].concat();
+        assert_eq!(Plan::parse(&bytes), Err(PlanError::NotUtf8 { line: 2 }));
+    }
+
+    #[test]
+    fn every_damaged_byte_gives_a_plan_or_an_error() {
+        for index in 0..TEXT.len() {
+            for value in 0..=255 {
+                let mut bytes = TEXT.as_bytes().to_vec();
+                bytes[index] = value;
+                if let Ok(plan) = Plan::parse(&bytes) {
+                    assert_eq!(Plan::parse(plan.to_text().as_bytes()), Ok(plan));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! A program that carries its recipe: training it, and building it with a plan.
+
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use holloway_analysis::RunProfile;
+use holloway_collect::collector::{self, Measurement};
+use holloway_collect::error::RunError;
+use holloway_collect::run_directory;
+use holloway_collect::settings::{MapDirectories, Settings};
+use holloway_format::{Count, FunctionPlan, Plan};
+use holloway_link::relink::{CarriedProgram, Purpose};
+use tempfile::TempDir;
+
+use crate::failure::{Context, Failure, Result};
+use crate::link_host::LinkHost;
+use crate::{loading, notices, status};
+
+/// A program with its unpacked recipe.
+pub(crate) struct Carried {
+    /// The program as the user named it.
+    pub(crate) program: PathBuf,
+    recipe: CarriedProgram,
+    /// A directory for the program's files and builds.
+    scratch: TempDir,
+}
+
+impl Carried {
+    /// Unpacks the recipe of a program.
+    ///
+    /// # Errors
+    /// If the program carries none, or it cannot be unpacked.
+    pub(crate) fn unpack(program: &Path) -> Result<Self> {
+        let scratch = tempfile::Builder::new()
+            .prefix("holloway-optimize-")
+            .tempdir();
+        let scratch = scratch.cannot(|| "make a temporary directory (TMPDIR)".to_owned())?;
+        let recipe = CarriedProgram::unpack(program, &scratch.path().join("files"))?;
+        let recipe = recipe.ok_or_else(|| {
+            Failure::new(format_args!(
+                "{} does not carry its bitcode: build it with `holloway cc --embed` (compile and link), or use `cargo holloway optimize`",
+                program.display()
+            ))
+        })?;
+        Ok(Self {
+            program: program.to_owned(),
+            recipe,
+            scratch,
+        })
+    }
+
+    /// The size of the recipe in the program, in bytes.
+    pub(crate) fn recipe_size(&self) -> usize {
+        self.recipe.recipe_size
+    }
+
+    /// Builds the program for training, runs it, and makes a plan of its counts. The program's
+    /// stdout goes to `stdout`.
+    ///
+    /// # Errors
+    /// If the program cannot be linked or run, or fails, or leaves no counts.
+    pub(crate) fn train(&self, args: &[OsString], stdout: Stdio) -> Result<Plan> {
+        let (trained, _) = self.link(Purpose::Training, "training")?;
+        status::line("Training", &self.program.display().to_string());
+        let run = self.scratch.path().join("run");
+        std::fs::create_dir(&run).cannot(|| format!("create {}", run.display()))?;
+        let mut command = self.command(&trained, args);
+        command
+            .env(run_directory::DATA, &run)
+            .stdin(stdin())
+            .stdout(stdout);
+        let end = collector::run(
+            &mut command,
+            &run,
+            Settings::default(),
+            Measurement::Here,
+            notices::warn,
+        );
+        let (end, collector) = end.map_err(|error| self.cannot_run(error))?;
+        loading::catch_up(&collector);
+        if !end.status.success() {
+            return Err(Failure::new(format_args!(
+                "{} failed in training ({}): train it on a command that succeeds",
+                self.program.display(),
+                end.status
+            )));
+        }
+        let summary = loading::finish(&run, &MapDirectories::default())?;
+        if summary.profiles == 0 {
+            return Err(Failure::new(format_args!(
+                "{} ran no code that can be counted in training: train it on a command that runs its own code",
+                self.program.display()
+            )));
+        }
+        Ok(plan_of(&loading::load(&run)?))
+    }
+
+    /// Builds the program with a plan. Returns the optimized program, and the number of its
+    /// functions that the plan knows.
+    ///
+    /// # Errors
+    /// If the program cannot be linked, or the plan has no function of the program.
+    pub(crate) fn apply(&self, plan: &Plan) -> Result<(PathBuf, u64)> {
+        let (optimized, planned) = self.link(Purpose::Optimized(plan), "optimized")?;
+        if planned == 0 {
+            return Err(Failure::new(format_args!(
+                "the plan has no function of {}: it is of another program or another build; train this one",
+                self.program.display()
+            )));
+        }
+        Ok((optimized, planned))
+    }
+
+    /// Links the program. Returns the number of functions that got counts of a plan, too.
+    fn link(&self, purpose: Purpose<'_>, name: &str) -> Result<(PathBuf, u64)> {
+        let directory = self.scratch.path().join(name);
+        std::fs::create_dir_all(&directory).cannot(|| format!("create {}", directory.display()))?;
+        let file = self.program.file_name().unwrap_or(name.as_ref());
+        let output = directory.join(file);
+        let host = LinkHost::default();
+        let planned = self.recipe.link(purpose, &output, &directory, &host)?;
+        let planned = planned.ok_or_else(|| {
+            Failure::new(format_args!(
+                "the linker failed to link {} again: its message is above; are the libraries that the program was linked with still there?",
+                self.program.display()
+            ))
+        })?;
+        Ok((output, planned))
+    }
+
+    /// A call of one of the program's builds. The build finds the program's own name in its first
+    /// argument.
+    pub(super) fn command(&self, build: &Path, args: &[OsString]) -> Command {
+        let mut command = Command::new(build);
+        command.arg0(&self.program).args(args);
+        command
+    }
+
+    /// A path for a file of this optimization.
+    pub(super) fn scratch_file(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    /// The failure to run one of the program's builds.
+    pub(super) fn cannot_run(&self, error: RunError) -> Failure {
+        match error {
+            RunError::Start(error) => Failure::cannot_run(self.program.as_os_str(), &error),
+            RunError::Wait(_) => Failure::new(error),
+        }
+    }
+}
+
+/// Makes a plan of the counts of all functions, including those that never ran.
+fn plan_of(run: &RunProfile) -> Plan {
+    let functions = run.functions.iter().map(|function| {
+        let flow = function.flow();
+        let counts = function.map.edges.iter().zip(&flow.edges);
+        let always_there = counts.filter(|(edge, _)| edge.is_always_there());
+        let counts = always_there.map(|(_, &count)| Count(u64::try_from(count).unwrap_or(0)));
+        (
+            function.map.linkage_name.clone(),
+            function.map.graph_hash(),
+            FunctionPlan::new(flow.calls, counts),
+        )
+    });
+    functions.collect()
+}
+
+/// Checks, before any work is done, that the output can be written.
+///
+/// # Errors
+/// If its directory does not exist, or it is a directory.
+pub(crate) fn check_output(output: &Path) -> Result<()> {
+    let directory = directory_of(output);
+    if output.is_dir() || !directory.is_dir() {
+        return Err(Failure::usage(format_args!(
+            "-o {}: give a file in a directory that exists",
+            output.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Writes a plan.
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn write_plan(file: &Path, plan: &Plan) -> Result<()> {
+    holloway_collect::files::write_atomically(file, plan.to_text().as_bytes())?;
+    status::line("Wrote", &status::shown(file).to_string());
+    Ok(())
+}
+
+/// Copies a program to `output`, in one step: no one sees half a program.
+///
+/// # Errors
+/// If a file cannot be read or written.
+pub(crate) fn copy_program(program: &Path, output: &Path) -> Result<()> {
+    let copy = || -> std::io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(directory_of(output))?;
+        std::io::copy(&mut std::fs::File::open(program)?, &mut file)?;
+        let mode = std::fs::metadata(program)?.permissions().mode();
+        let permissions = std::fs::Permissions::from_mode(mode & 0o777);
+        file.as_file().set_permissions(permissions)?;
+        file.persist(output)?;
+        Ok(())
+    };
+    copy().cannot(|| format!("write {}", output.display()))
+}
+
+fn directory_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// The stdin of a run: holloway's own from its beginning, if it is a file, else nothing.
+pub(super) fn stdin() -> Stdio {
+    let is_file = std::fs::metadata("/dev/stdin").is_ok_and(|metadata| metadata.is_file());
+    match std::fs::File::open("/dev/stdin") {
+        Ok(file) if is_file => file.into(),
+        _ => Stdio::null(),
+    }
+}

@@ -1,0 +1,224 @@
+//! Measures a program against its optimized build.
+//!
+//! The two run in turn, and which goes first alternates, so that neither profits from the other.
+//! Measured is the CPU time of the process and of the child processes that it waited for: unlike
+//! elapsed time, it does not contain the time of other programs on a loaded machine. Each run's
+//! stdout goes to a file and is compared with that of the program's first run.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use holloway_analysis::paired::{Gain, Instructions, Pair};
+use holloway_collect::child;
+use holloway_link::program::find_program;
+
+use super::carried::{Carried, stdin};
+use crate::failure::{Context, Failure, Result};
+use crate::progress::Progress;
+use crate::status;
+
+/// The longest run whose instructions are counted: valgrind makes it about fifty times as long.
+const MAX_COUNTED: Duration = Duration::from_secs(4);
+
+/// What was measured.
+pub(super) struct Measured {
+    /// The gain of the program over itself.
+    pub(super) noise: Gain,
+    /// The gain of the optimized build over the program.
+    pub(super) gain: Gain,
+    /// The instructions that both execute, if valgrind is there and the runs are short.
+    pub(super) instructions: Option<Instructions>,
+}
+
+/// Measures the program against its `optimized` build.
+///
+/// # Errors
+/// If a run fails or prints something else than the first run, or takes no time.
+pub(super) fn measure(
+    carried: &Carried,
+    optimized: &Path,
+    args: &[OsString],
+    pairs: NonZeroUsize,
+) -> Result<Measured> {
+    status::line("Measuring", &carried.program.display().to_string());
+    let runner = Runner::new(carried, args)?;
+    let plain = std::path::absolute(&carried.program)
+        .cannot(|| format!("find {}", carried.program.display()))?;
+    let progress = Progress::start("Measuring", "");
+    let noise = runner.pairs(&plain, &plain, pairs, &progress)?;
+    let gains = runner.pairs(&plain, optimized, pairs, &progress)?;
+    let gain = |pairs: &[Pair]| {
+        Gain::of_pairs(pairs).ok_or_else(|| {
+            Failure::new(format_args!(
+                "{} takes no measurable time: give arguments that make it work longer",
+                carried.program.display()
+            ))
+        })
+    };
+    let measured = Measured {
+        noise: gain(&noise)?,
+        gain: gain(&gains)?,
+        instructions: match runner.first_time <= MAX_COUNTED {
+            true => runner.instructions(&plain, optimized, &progress),
+            false => None,
+        },
+    };
+    Ok(measured)
+}
+
+/// Runs builds of a program, and compares what they print.
+struct Runner<'a> {
+    carried: &'a Carried,
+    args: &'a [OsString],
+    /// What the program printed and how it ended, when it ran first.
+    first: Outcome,
+    /// The CPU time of the first run.
+    first_time: Duration,
+}
+
+/// How a run ended: the hash of its stdout, and its exit status.
+#[derive(Clone, PartialEq, Eq)]
+struct Outcome {
+    stdout: blake3::Hash,
+    status: ExitStatus,
+}
+
+impl<'a> Runner<'a> {
+    /// Runs the program twice, to see whether its output is always the same. These runs warm the
+    /// machine up, too.
+    fn new(carried: &'a Carried, args: &'a [OsString]) -> Result<Self> {
+        let run = || run(carried, &carried.program, args);
+        let (first, first_time) = run()?;
+        let name = carried.program.display();
+        if !first.status.success() {
+            return Err(Failure::new(format_args!(
+                "{name} fails ({}): give arguments with which it succeeds",
+                first.status
+            )));
+        }
+        if run()?.0 != first {
+            return Err(Failure::new(format_args!(
+                "{name} prints something else each time, so builds of it cannot be compared: give arguments that make its output repeatable"
+            )));
+        }
+        Ok(Self {
+            carried,
+            args,
+            first,
+            first_time,
+        })
+    }
+
+    /// Measures pairs of runs.
+    fn pairs(
+        &self,
+        plain: &Path,
+        other: &Path,
+        count: NonZeroUsize,
+        progress: &Progress,
+    ) -> Result<Vec<Pair>> {
+        let mut pairs = Vec::with_capacity(count.get());
+        for number in 0..count.get() {
+            progress.set(&format!("pair {} of {count}", number + 1));
+            let mut times = [0.0; 2];
+            let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
+            for index in order {
+                times[index] = self.time([plain, other][index])?;
+            }
+            let [plain, other] = times;
+            pairs.push(Pair { plain, other });
+        }
+        Ok(pairs)
+    }
+
+    fn time(&self, build: &Path) -> Result<f64> {
+        let (outcome, time) = run(self.carried, build, self.args)?;
+        if outcome == self.first {
+            return Ok(time.as_secs_f64());
+        }
+        let name = self.carried.program.display();
+        Err(Failure::new(if build == self.carried.program {
+            format!(
+                "{name} prints something else each time, so builds of it cannot be compared: give arguments that make its output repeatable"
+            )
+        } else {
+            format!(
+                "the optimized build of {name} does not print what the program prints, so nothing was written: does its output depend on time, addresses, or undefined behavior?"
+            )
+        }))
+    }
+
+    /// Counts the instructions that both builds execute, with valgrind. `None` if valgrind is
+    /// missing or cannot run the program.
+    fn instructions(
+        &self,
+        plain: &Path,
+        other: &Path,
+        progress: &Progress,
+    ) -> Option<Instructions> {
+        let valgrind = find_program("valgrind".as_ref())?;
+        progress.set("counting instructions with valgrind");
+        let count = |build: &Path| {
+            let log = self.carried.scratch_file("callgrind.log");
+            let mut option = OsString::from("--log-file=");
+            option.push(&log);
+            let mut command = Command::new(&valgrind);
+            command
+                .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+                .arg(option)
+                .arg(build)
+                .args(self.args)
+                .stdin(stdin())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
+            let status = command.status().ok()?;
+            let text = std::fs::read_to_string(log).ok()?;
+            status.success().then(|| collected(&text)).flatten()
+        };
+        Some(Instructions {
+            plain: count(plain)?,
+            other: count(other)?,
+        })
+    }
+}
+
+/// The number of instructions in callgrind's messages: `==1== Collected : 123`.
+fn collected(log: &str) -> Option<u64> {
+    let (_, after) = log.split_once("Collected : ")?;
+    after.split_whitespace().next()?.parse().ok()
+}
+
+/// Runs a build of the program. Its stderr is not shown.
+fn run(carried: &Carried, build: &Path, args: &[OsString]) -> Result<(Outcome, Duration)> {
+    let file = carried.scratch_file("stdout");
+    let writing = || format!("write {}", file.display());
+    let stdout = File::create(&file).cannot(writing)?;
+    let mut command = carried.command(build, args);
+    command.stdin(stdin()).stdout(stdout).stderr(Stdio::null());
+    let (end, time) = child::run_timed(&mut command).map_err(|error| carried.cannot_run(error))?;
+    let mut hasher = blake3::Hasher::new();
+    let mut printed = File::open(&file).cannot(writing)?;
+    std::io::copy(&mut printed, &mut hasher).cannot(writing)?;
+    let outcome = Outcome {
+        stdout: hasher.finalize(),
+        status: end.status,
+    };
+    Ok((outcome, time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::collected;
+
+    #[test]
+    fn callgrinds_count_is_read() {
+        let log = "==7== Events    : Ir\n==7== Collected : 766455996\n==7== \n";
+        assert_eq!(collected(log), Some(766_455_996));
+        assert_eq!(collected("==7== Collected : \n"), None);
+        assert_eq!(collected(""), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! `--embed`: makes the recipe of a link, and the object that carries the recipe into the program.
+//!
+//! A program carries the files that its build made: objects and archives with bitcode, and other
+//! objects and archives outside of the system's directories and the Rust toolchain. Everything else
+//! (start files, libraries of the system, std) is found again when the program is linked again.
+//! Paths of these files are stored as absolute paths.
+//!
+//! The object's section is not loaded. It has no symbols, so linkers that drop unused sections
+//! could drop it. A note that refers to it keeps it ([`holloway_weave::image`]).
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use holloway_format::{Argument, CarriedFile, LineFlavor, Piece, Recipe};
+use holloway_weave::image::{Machine, recipe_object};
+
+use crate::error::{Error, Result};
+use crate::inputs::{Inputs, is_start_file, read_linkable};
+use crate::level;
+use crate::line::{ExtraObjects, Flavor, Line, Role};
+use crate::settings::LinkSettings;
+
+/// Directories of the system. A program does not carry their files.
+const SYSTEM: [&str; 4] = ["/usr", "/lib", "/lib64", "/opt"];
+/// Marks a file's number, or the output, in a word until the words are cut into pieces. No
+/// argument contains this byte on purpose.
+const MARK: u8 = 1;
+/// The word for the output.
+const OUTPUT: &str = "\u{1}o\u{1}";
+
+/// Writes the object with the recipe of a link into `scratch`. Returns its path.
+///
+/// # Errors
+/// If an input cannot be read, or the object cannot be written.
+pub(crate) fn write_object(
+    line: &Line,
+    inputs: &Inputs,
+    linker: &Path,
+    settings: &LinkSettings,
+    machine: Machine,
+    scratch: &Path,
+) -> Result<PathBuf> {
+    let recipe = recipe(line, inputs, linker, settings)?;
+    let bytes = recipe.encode().map_err(Error::Compress)?;
+    let object = recipe_object(&bytes, machine);
+    let object = object.map_err(|error| Error::ImageObject(error.into()))?;
+    let path = scratch.join("holloway-recipe.o");
+    std::fs::write(&path, object).map_err(Error::writing(&path))?;
+    Ok(path)
+}
+
+/// Makes the recipe of a link.
+fn recipe(line: &Line, inputs: &Inputs, linker: &Path, settings: &LinkSettings) -> Result<Recipe> {
+    let mut files = Vec::new();
+    let mut words: HashMap<usize, OsString> = HashMap::new();
+    for file in &inputs.files {
+        let content = std::fs::read(&file.path).map_err(Error::reading(&file.path))?;
+        let mark = carry(&mut files, &file.path, content);
+        words.extend(file.words.iter().map(|&word| (word, mark.clone())));
+    }
+    for (index, word) in line.words.iter().enumerate() {
+        let path = Path::new(&word.text);
+        if word.role == Role::Input && !words.contains_key(&index) {
+            let absolute = std::path::absolute(path).map_err(Error::reading(path))?;
+            let content = match is_of_system(&absolute) {
+                true => None,
+                false => read_linkable(path).map_err(Error::reading(path))?,
+            };
+            let replacement = match content {
+                Some(content) => carry(&mut files, path, content),
+                None => absolute.into_os_string(),
+            };
+            words.insert(index, replacement);
+        } else if is_output(line, index) {
+            words.insert(index, OUTPUT.into());
+        } else if let Some(directory) = relative_search(&word.text) {
+            let absolute = std::path::absolute(directory).map_err(Error::reading(directory))?;
+            let mut option = OsString::from("-L");
+            option.push(absolute);
+            words.insert(index, option);
+        }
+    }
+    let replacement = |index| words.get(&index).map(PathBuf::from);
+    let mut arguments: Vec<Argument> = line
+        .write(&replacement, &ExtraObjects::NONE)
+        .iter()
+        .map(|argument| pieces(argument))
+        .collect();
+    if !arguments
+        .iter()
+        .flatten()
+        .any(|piece| *piece == Piece::Output)
+    {
+        arguments.push(vec![Piece::Text(b"-o".to_vec())]);
+        arguments.push(vec![Piece::Output]);
+    }
+    let linker = std::path::absolute(linker).map_err(Error::reading(linker))?;
+    Ok(Recipe {
+        flavor: match line.flavor {
+            Flavor::Driver => LineFlavor::Driver,
+            Flavor::Ld => LineFlavor::Ld,
+        },
+        linker: linker.as_os_str().as_bytes().to_vec(),
+        opt: settings.opt.map_or("", level::name).to_owned(),
+        arguments,
+        files,
+    })
+}
+
+/// Adds a file to those that the program carries. Returns the word for its path.
+fn carry(files: &mut Vec<CarriedFile>, path: &Path, content: Vec<u8>) -> OsString {
+    let name = path.file_name().unwrap_or(OsStr::new("input"));
+    files.push(CarriedFile {
+        name: name.as_bytes().to_vec(),
+        content,
+    });
+    format!("\u{1}{}\u{1}", files.len() - 1).into()
+}
+
+/// Whether a file is on any machine with the same system and Rust toolchain.
+fn is_of_system(path: &Path) -> bool {
+    is_start_file(path)
+        || SYSTEM.iter().any(|directory| path.starts_with(directory))
+        || path.components().any(|part| part.as_os_str() == "rustlib")
+}
+
+/// Whether a word is the value of `-o`.
+fn is_output(line: &Line, index: usize) -> bool {
+    let is_value = index.checked_sub(1).is_some_and(|before| {
+        let before = &line.words[before].text;
+        before == "-o" || before == "--output"
+    });
+    is_value && line.output.as_deref() == Some(Path::new(&line.words[index].text))
+}
+
+/// The relative directory of a word `-Ldirectory`.
+fn relative_search(word: &OsStr) -> Option<&Path> {
+    let directory = word.as_bytes().strip_prefix(b"-L")?;
+    let directory = Path::new(OsStr::from_bytes(directory));
+    (!directory.as_os_str().is_empty() && directory.is_relative()).then_some(directory)
+}
+
+/// Cuts an argument at its marks.
+fn pieces(argument: &OsStr) -> Argument {
+    let parts = argument.as_bytes().split(|&byte| byte == MARK).enumerate();
+    let pieces = parts.filter_map(|(number, part)| match (number % 2, part) {
+        (0, []) => None,
+        (0, text) => Some(Piece::Text(text.to_vec())),
+        (_, b"o") => Some(Piece::Output),
+        (_, file) => Some(Piece::File(std::str::from_utf8(file).ok()?.parse().ok()?)),
+    });
+    pieces.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_become_pieces() {
+        let text = |text: &str| Piece::Text(text.into());
+        let check = |argument: &str, expect: &[Piece]| {
+            assert_eq!(pieces(OsStr::new(argument)), expect, "{argument:?}");
+        };
+        check("-pie", &[text("-pie")]);
+        check(OUTPUT, &[Piece::Output]);
+        check(
+            "-Wl,--whole-archive,\u{1}12\u{1},-x",
+            &[text("-Wl,--whole-archive,"), Piece::File(12), text(",-x")],
+        );
+    }
+
+    #[test]
+    fn files_of_the_system_are_not_carried() {
+        let check =
+            |path: &str, expect| assert_eq!(is_of_system(Path::new(path)), expect, "{path}");
+        check("/usr/lib/x86_64-linux-gnu/libz.a", true);
+        check("/home/a/.rustup/x/lib/rustlib/t/lib/libstd-1.rlib", true);
+        check("/home/a/Scrt1.o", true);
+        check("/home/a/target/release/deps/libx.rlib", false);
+        check("/tmp/rustcXYZ/symbols.o", false);
+    }
+
+    #[test]
+    fn relative_directories_are_found() {
+        let check = |word: &str, expect: Option<&str>| {
+            assert_eq!(relative_search(OsStr::new(word)), expect.map(Path::new));
+        };
+        check("-L.", Some("."));
+        check("-L/x", None);
+        check("-L", None);
+        check("-lx", None);
+    }
+}

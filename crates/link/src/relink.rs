@@ -1,0 +1,123 @@
+//! Links a program again from the recipe that it carries ([`holloway_format::recipe`]).
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+
+use holloway_format::{LineFlavor, Piece, Plan, RECIPE_SECTION, Recipe};
+use object::{Object as _, ObjectSection as _};
+
+use crate::error::{Error, Result};
+use crate::guide::hash;
+use crate::host::Host;
+use crate::line::{Flavor, Line};
+use crate::program::find_program;
+use crate::records::Recorder;
+use crate::settings::{EarlyLink, LinkSettings};
+use crate::step::link_line;
+
+/// The recipe of a program, with the program's files in a directory.
+#[derive(Debug)]
+pub struct CarriedProgram {
+    recipe: Recipe,
+    /// The path of each file of the recipe.
+    files: Vec<PathBuf>,
+    /// The size of the section in the program, in bytes.
+    pub recipe_size: usize,
+}
+
+/// What a program is linked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose<'a> {
+    /// The program counts what its source does.
+    Training,
+    /// The program is optimized by a plan.
+    Optimized(&'a Plan),
+}
+
+impl CarriedProgram {
+    /// Reads the recipe of `program`, and writes the files that the program carries into
+    /// `directory`. Returns `None` if the program carries no recipe.
+    ///
+    /// # Errors
+    /// If the program is no ELF file, its recipe is damaged, or a file cannot be written.
+    pub fn unpack(program: &Path, directory: &Path) -> Result<Option<Self>> {
+        let bytes = std::fs::read(program).map_err(Error::reading(program))?;
+        let not_elf = |_| Error::NotAProgram {
+            path: program.to_owned(),
+        };
+        let elf = object::File::parse(&*bytes).map_err(not_elf)?;
+        let Some(section) = elf.section_by_name(RECIPE_SECTION) else {
+            return Ok(None);
+        };
+        let section = section.data().map_err(not_elf)?;
+        let recipe = Recipe::decode(section).map_err(|source| Error::Recipe {
+            path: program.to_owned(),
+            source,
+        })?;
+        let mut files = Vec::with_capacity(recipe.files.len());
+        for (number, file) in recipe.files.iter().enumerate() {
+            // Linker options select files by name, and two files may have the same name.
+            let directory = directory.join(number.to_string());
+            let name = Path::new(OsStr::from_bytes(&file.name)).file_name();
+            let path = directory.join(name.unwrap_or(OsStr::new("input")));
+            std::fs::create_dir_all(&directory).map_err(Error::writing(&directory))?;
+            std::fs::write(&path, &file.content).map_err(Error::writing(&path))?;
+            files.push(path);
+        }
+        Ok(Some(Self {
+            recipe,
+            files,
+            recipe_size: section.len(),
+        }))
+    }
+
+    /// Links the program for a purpose. Temporary files go into `directory`. Returns the number of
+    /// functions that got counts of the plan. Returns `None` if the linker failed; then it has
+    /// written its messages to stderr.
+    ///
+    /// # Errors
+    /// If a file cannot be written, or the linker or libLLVM is missing.
+    pub fn link(
+        &self,
+        purpose: Purpose<'_>,
+        output: &Path,
+        directory: &Path,
+        host: &dyn Host,
+    ) -> Result<Option<u64>> {
+        let early = match purpose {
+            Purpose::Training => EarlyLink::Training,
+            Purpose::Optimized(plan) => {
+                let file = directory.join("plan");
+                let text = plan.to_text();
+                std::fs::write(&file, &text).map_err(Error::writing(&file))?;
+                EarlyLink::Optimized(file, hash(text.as_bytes()))
+            }
+        };
+        let flavor = match self.recipe.flavor {
+            LineFlavor::Driver => Flavor::Driver,
+            LineFlavor::Ld => Flavor::Ld,
+        };
+        let line = Line::parse(flavor, self.arguments(output));
+        let settings = LinkSettings::for_recipe(&line, &self.recipe.opt, early)?;
+        let linker = OsStr::from_bytes(&self.recipe.linker);
+        let linker = find_program(linker).ok_or_else(|| Error::NoRecipeLinker {
+            path: linker.into(),
+        })?;
+        let linked = link_line(&line, &linker, &settings, &Recorder::from_env(host))?;
+        Ok(linked.status.success().then_some(linked.planned_functions))
+    }
+
+    fn arguments(&self, output: &Path) -> Vec<OsString> {
+        let arguments = self.recipe.arguments.iter();
+        let join = |pieces: &Vec<Piece>| {
+            let bytes = pieces.iter().flat_map(|piece| match piece {
+                Piece::Text(text) => text.as_slice(),
+                Piece::File(file) => self.files[*file].as_os_str().as_bytes(),
+                Piece::Output => output.as_os_str().as_bytes(),
+            });
+            OsString::from_vec(bytes.copied().collect())
+        };
+        arguments.map(join).collect()
+    }
+}

@@ -1,0 +1,102 @@
+//! Writes plans as text: their hottest functions, and the differences of two plans.
+
+use std::cmp::Reverse;
+use std::io::{self, Write};
+
+use holloway_format::{Count, FunctionPlan, Plan};
+
+use crate::names::display;
+use crate::numbers::{grouped, plural, share};
+
+/// Writes the functions with the most executions of edges.
+///
+/// # Errors
+/// If writing to `out` fails.
+pub fn show(plan: &Plan, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let ran = plan.functions().filter(|(_, _, function)| function.ran());
+    let mut functions: Vec<_> = ran
+        .map(|(name, _, function)| (weight(function), function.calls, name))
+        .collect();
+    let total: Count = functions.iter().map(|(weight, ..)| *weight).sum();
+    writeln!(
+        out,
+        "{} of {} ran, {} of edges",
+        grouped(functions.len() as u64),
+        plural(plan.functions().len() as u64, "function"),
+        plural(total.0, "execution")
+    )?;
+    functions.sort_by_key(|(weight, _, name)| (Reverse(*weight), *name));
+    for (weight, calls, name) in functions.into_iter().take(top) {
+        writeln!(
+            out,
+            "{:>7}  {:>16} edges  {:>14} calls  {}",
+            share(weight.0, total.0),
+            grouped(weight.0),
+            grouped(calls.0),
+            display(name, "")
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes the functions whose share of the plan's executions differs most.
+///
+/// # Errors
+/// If writing to `out` fails.
+pub fn diff(first: &Plan, second: &Plan, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let counts = |plan: &Plan, name: &str, hash| plan.find(name, hash).map_or(Count::ZERO, weight);
+    let mut keys: Vec<_> = [first, second]
+        .iter()
+        .flat_map(|plan| plan.functions().map(|(name, hash, _)| (name.clone(), hash)))
+        .collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let mut rows: Vec<_> = keys
+        .iter()
+        .map(|(name, hash)| {
+            (
+                counts(first, name, *hash),
+                counts(second, name, *hash),
+                name,
+            )
+        })
+        .filter(|(a, b, _)| a != b)
+        .collect();
+    let [first_total, second_total] = [first, second].map(|plan| {
+        plan.functions()
+            .map(|(_, _, function)| weight(function))
+            .sum::<Count>()
+    });
+    writeln!(
+        out,
+        "{} of {} differ",
+        grouped(rows.len() as u64),
+        plural(keys.len() as u64, "function")
+    )?;
+    let distance = |a: Count, b: Count| {
+        let part = |count: Count, total: Count| count.to_f64() / total.to_f64().max(1.0);
+        (part(a, first_total) - part(b, second_total)).abs()
+    };
+    rows.sort_by(|x, y| {
+        let order = distance(y.0, y.1).total_cmp(&distance(x.0, x.1));
+        order.then_with(|| x.2.cmp(y.2))
+    });
+    for (a, b, name) in rows.into_iter().take(top) {
+        writeln!(
+            out,
+            "{:>7} -> {:>7}  {:>16} -> {:>16} edges  {}",
+            share(a.0, first_total.0),
+            share(b.0, second_total.0),
+            grouped(a.0),
+            grouped(b.0),
+            display(name, "")
+        )?;
+    }
+    Ok(())
+}
+
+/// Executions of the function's edges, and its calls.
+fn weight(function: &FunctionPlan) -> Count {
+    let edges: Count = function.taken.values().copied().sum();
+    edges.saturating_add(function.calls)
+}

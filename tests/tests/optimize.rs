@@ -1,0 +1,338 @@
+//! Tests `holloway optimize` and `holloway plan`: optimized programs print what the plain ones
+//! print, whatever the plan says, and bad input gives one line.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use holloway_tests::corpus::Random;
+use holloway_tests::files::copy_tree;
+use holloway_tests::tool::{
+    Output, cargo_holloway, clean, holloway_command, installed, run, run_ok, scratch,
+    tests_directory,
+};
+use serde_json::Value;
+
+/// Exit status of holloway's own errors.
+const OWN_ERROR: i32 = 125;
+
+/// Programs of tests/programs whose source is one file, with unusual control flow.
+const PROGRAMS: [&str; 16] = [
+    "asm_goto",
+    "computed_goto",
+    "constructors",
+    "contexts",
+    "coroutines",
+    "cpp_exceptions",
+    "cpp_statics",
+    "deep_recursion",
+    "fork",
+    "irreducible",
+    "loops",
+    "musttail",
+    "setjmp",
+    "switches",
+    "threads",
+    "varargs",
+];
+
+/// Prints a checksum. The argument chooses the inputs, so another argument takes other branches.
+const SOURCE: &str = "\
+#include <stdio.h>
+#include <stdlib.h>
+static int even(int n) { return n * 3 + 1; }
+static int odd(int n) { return n / 2; }
+int main(int count, char **words) {
+  int start = count > 1 ? atoi(words[1]) : 1;
+  unsigned long sum = 0;
+  for (int i = start; i < start + 200000; i++)
+    for (int n = i & 1023; n > 1; n = n & 1 ? even(n) : odd(n))
+      sum += n;
+  printf(\"%lu\\n\", sum);
+  return start == 99;
+}
+";
+
+fn cc(folder: &Path, source: &Path, options: &[&str], program: &str) -> PathBuf {
+    let is_cpp = source.extension().is_some_and(|e| e == "cpp");
+    let (verb, clang) = match is_cpp {
+        true => ("c++", "clang++-22"),
+        false => ("cc", "clang-22"),
+    };
+    let mut command = match options.contains(&"--embed") {
+        true => holloway_command([verb]),
+        false => Command::new(installed(clang).unwrap()),
+    };
+    clean(&mut command);
+    let include = tests_directory().join("programs/include");
+    command
+        .env("HOLLOWAY_CLANG", installed(clang).unwrap())
+        .current_dir(folder)
+        .args(options)
+        .args(["-O2", "-w", "-I"])
+        .arg(include)
+        .arg(source)
+        .args(["-o", program, "-lpthread", "-lm"]);
+    run_ok(&mut command).unwrap();
+    folder.join(program)
+}
+
+/// Writes [`SOURCE`] and builds it.
+fn app(folder: &Path, options: &[&str]) -> PathBuf {
+    let source = folder.join("app.c");
+    std::fs::write(&source, SOURCE).unwrap();
+    cc(folder, &source, options, "app")
+}
+
+fn holloway(folder: &Path, words: &[&str]) -> Command {
+    let mut command = holloway_command(words);
+    command.current_dir(folder);
+    command
+}
+
+fn start(program: &Path) -> Output {
+    run(&mut Command::new(program)).unwrap()
+}
+
+/// A plan with the functions of `plan` and random counts.
+fn random_plan(plan: &str, seed: u64) -> String {
+    let mut random = Random(seed);
+    let mut text = String::from("holloway plan 1\n");
+    for line in plan.lines().filter(|l| l.starts_with("function ")) {
+        let words: Vec<&str> = line.splitn(5, ' ').collect();
+        let calls = random.below(1 << 20);
+        text += &format!("function {} {calls} {} {}\n", words[1], words[3], words[4]);
+        for edge in 0..words[3].parse().unwrap() {
+            let count: u64 = random.bits() >> random.below(64);
+            text += &format!("{edge} {count}\n");
+        }
+    }
+    text
+}
+
+#[test]
+fn programs_print_the_same_with_their_own_and_with_random_plans() {
+    for name in PROGRAMS {
+        let scratch = scratch("optimize-programs").unwrap();
+        let folder = scratch.path();
+        copy_tree(&tests_directory().join("programs").join(name), folder).unwrap();
+        let source = ["main.c", "main.cpp"].map(|file| folder.join(file));
+        let source = source.into_iter().find(|file| file.exists()).unwrap();
+        let expected = start(&cc(folder, &source, &[], "native"));
+        let program = cc(folder, &source, &["--embed"], "program");
+        let check = |program: &Path, what: &str| {
+            let output = start(program);
+            assert_eq!(output.text(), expected.text(), "{name}, {what}");
+            assert_eq!(output.status, expected.status, "{name}, {what}");
+        };
+        check(&program, "plain");
+        run_ok(&mut holloway(
+            folder,
+            &["plan", "train", "-o", "own.plan", "./program"],
+        ))
+        .unwrap();
+        let own = std::fs::read_to_string(folder.join("own.plan")).unwrap();
+        std::fs::write(folder.join("random.plan"), random_plan(&own, 1)).unwrap();
+        for plan in ["own.plan", "random.plan"] {
+            let words = [
+                "plan",
+                "apply",
+                "-o",
+                "optimized",
+                "--plan",
+                plan,
+                "./program",
+            ];
+            run_ok(&mut holloway(folder, &words)).unwrap();
+            check(&folder.join("optimized"), plan);
+        }
+    }
+}
+
+#[test]
+fn a_program_is_trained_measured_and_written() {
+    let scratch = scratch("optimize-app").unwrap();
+    let folder = scratch.path();
+    let app = app(folder, &["--embed"]);
+    let words = [
+        "optimize",
+        "-o",
+        "fast",
+        "--pairs",
+        "2",
+        "--format",
+        "json",
+        "--write-plan",
+        "app.plan",
+        "./app",
+        "--",
+        "7",
+    ];
+    let output = run_ok(&mut holloway(folder, &words)).unwrap();
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["schema"], 1);
+    for key in ["gain_percent", "low", "high", "noise_percent"] {
+        assert!(json[key].is_number(), "{json}");
+    }
+    let steps = [&json["kept"], &json["dropped"]].map(|list| list.as_array().unwrap().len());
+    assert_eq!(steps.iter().sum::<usize>(), 1, "{json}");
+    assert!(json["planned_functions"].as_u64().unwrap() >= 1, "{json}");
+    let expected = start(&app);
+    assert_eq!(start(&folder.join("fast")).text(), expected.text());
+    // The plan names what ran, and the sum of two plans is a plan.
+    let shown = run_ok(&mut holloway(folder, &["plan", "show", "app.plan"])).unwrap();
+    assert!(shown.text().contains("main"), "{}", shown.text());
+    let words = ["plan", "train", "-o", "other.plan", "./app", "--", "5000"];
+    run_ok(&mut holloway(folder, &words)).unwrap();
+    let words = ["plan", "diff", "app.plan", "other.plan"];
+    let diff = run_ok(&mut holloway(folder, &words)).unwrap();
+    assert!(diff.text().contains("differ"), "{}", diff.text());
+    let words = [
+        "plan",
+        "apply",
+        "-o",
+        "both",
+        "--plan",
+        "app.plan",
+        "--plan",
+        "other.plan",
+        "./app",
+    ];
+    run_ok(&mut holloway(folder, &words)).unwrap();
+    assert_eq!(start(&folder.join("both")).text(), expected.text());
+}
+
+#[test]
+fn the_recipe_survives_copying_and_stripping_and_needs_no_source() {
+    let scratch = scratch("optimize-recipe").unwrap();
+    let folder = scratch.path();
+    let built = folder.join("built");
+    std::fs::create_dir(&built).unwrap();
+    let app = app(&built, &["--embed"]);
+    let copy = folder.join("copy");
+    std::fs::copy(&app, &copy).unwrap();
+    run_ok(Command::new("strip").arg("--strip-all").arg(&copy)).unwrap();
+    let expected = start(&app).text();
+    std::fs::remove_dir_all(&built).unwrap();
+    let words = ["plan", "train", "-o", "copy.plan", "./copy"];
+    run_ok(&mut holloway(folder, &words)).unwrap();
+    let words = [
+        "plan",
+        "apply",
+        "-o",
+        "fast",
+        "--plan",
+        "copy.plan",
+        "./copy",
+    ];
+    run_ok(&mut holloway(folder, &words)).unwrap();
+    assert_eq!(start(&folder.join("fast")).text(), expected);
+}
+
+#[test]
+fn a_cargo_project_is_optimized() {
+    let scratch = scratch("optimize-cargo").unwrap();
+    let folder = scratch.path();
+    copy_tree(&tests_directory().join("programs/rust_fact"), folder).unwrap();
+    let manifest = folder.join("Cargo.toml");
+    if !manifest.exists() {
+        std::fs::create_dir_all(folder.join("src")).unwrap();
+        std::fs::rename(folder.join("main.rs"), folder.join("src/main.rs")).unwrap();
+        let text =
+            "[package]\nname = \"app\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n";
+        std::fs::write(&manifest, text).unwrap();
+        std::fs::write(
+            folder.join("src/main.rs"),
+            "fn main() {\n    let sum: u64 = (0..3_000_000u64).filter(|n| n % 3 != 0).map(|n| n ^ (n >> 3)).sum();\n    println!(\"{sum}\");\n}\n",
+        )
+        .unwrap();
+    }
+    let mut command = cargo_holloway([
+        "optimize",
+        "--release",
+        "--pairs",
+        "1",
+        "--format",
+        "json",
+        "-o",
+        "fast",
+    ]);
+    let output = run_ok(command.current_dir(folder)).unwrap();
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(json["planned_functions"].as_u64().unwrap() >= 1, "{json}");
+    let mut plain = Command::new("cargo");
+    clean(&mut plain);
+    let expected = run_ok(
+        plain
+            .args(["run", "--release", "--quiet"])
+            .current_dir(folder),
+    )
+    .unwrap();
+    assert_eq!(start(&folder.join("fast")).text(), expected.text());
+}
+
+/// Checks that holloway fails with one line of its own, and writes no program.
+#[track_caller]
+fn fails(folder: &Path, words: &[&str], message: &str) {
+    let output = run(&mut holloway(folder, words)).unwrap();
+    assert_eq!(output.status.code(), Some(OWN_ERROR), "{}", output.stderr);
+    let own = output
+        .stderr
+        .lines()
+        .filter(|l| l.starts_with("holloway: "));
+    let own: Vec<&str> = own.collect();
+    assert_eq!(own.len(), 1, "{}", output.stderr);
+    assert!(
+        own[0].contains(message),
+        "{message:?} is missing in: {}",
+        own[0]
+    );
+    assert!(!folder.join("fast").exists(), "a program was written");
+}
+
+#[test]
+fn bad_input_gives_one_line() {
+    let scratch = scratch("optimize-errors").unwrap();
+    let folder = scratch.path();
+    app(folder, &["--embed"]);
+    let optimize = |words: &[&'static str]| [&["optimize", "-o", "fast"][..], words].concat();
+    fails(
+        folder,
+        &optimize(&["./app", "--", "99"]),
+        "failed in training (exit status: 1): train it on a command that succeeds",
+    );
+    std::fs::write(folder.join("bad.plan"), "holloway plan 1\n7 7\n").unwrap();
+    fails(
+        folder,
+        &optimize(&["--plan", "bad.plan", "./app"]),
+        "cannot take bad.plan for a plan: line 2",
+    );
+    let other = "holloway plan 1\nfunction 0000000000000007 1 0 main\n";
+    std::fs::write(folder.join("other.plan"), other).unwrap();
+    fails(
+        folder,
+        &optimize(&["--plan", "other.plan", "./app"]),
+        "the plan has no function of ./app: it is of another program or another build",
+    );
+    let source = folder.join("pid.c");
+    let text = "#include <stdio.h>\n#include <unistd.h>\nint main(void) { printf(\"%d\\n\", getpid()); }\n";
+    std::fs::write(&source, text).unwrap();
+    cc(folder, &source, &["--embed"], "pid");
+    fails(
+        folder,
+        &optimize(&["./pid"]),
+        "prints something else each time",
+    );
+    cc(folder, &source, &[], "native");
+    fails(
+        folder,
+        &optimize(&["./native"]),
+        "./native does not carry its bitcode: build it with `holloway cc --embed`",
+    );
+    std::fs::write(folder.join("text"), "no program\n").unwrap();
+    fails(
+        folder,
+        &optimize(&["./text"]),
+        "./text is no program for Linux",
+    );
+}

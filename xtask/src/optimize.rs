@@ -1,0 +1,259 @@
+//! `cargo xtask study optimize`: what `holloway optimize` gains, beside the compilers' own
+//! profile-guided optimization.
+//!
+//! 1. Each program is built by the compiler alone, with the compiler's own counters, and by
+//!    Holloway so that it carries its bitcode.
+//! 2. Both kinds of counts are taken with the training input, and both optimized programs are
+//!    built. They must print what the plain programs print.
+//! 3. Instructions are counted by callgrind with another input. They are the same on every run,
+//!    so the machine may be busy.
+//! 4. CPU times are taken in rounds, in which each build runs once. The next round begins with
+//!    another build.
+
+use crate::bench::{Samples, count_instructions, geometric_mean};
+use crate::suite;
+use crate::workspace::{BuildProfile, build_holloway, root};
+use anyhow::{Context, Result, ensure};
+use holloway_tests::tool::{clean, holloway_command, installed, run_ok, scratch};
+use holloway_tests::workload::{Flavor, Scale, Workload};
+use std::num::NonZeroUsize;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use wait4::Wait4 as _;
+
+/// The programs of the page.
+const PROGRAMS: [&str; 3] = ["bzip2", "zlib", "json"];
+
+/// The text before the table.
+const HEAD: &str = "\
+# Optimizing by counts
+
+Written by `cargo xtask study optimize`: what [`holloway optimize`](../optimize.md) gains, beside the
+compilers' own profile-guided optimization (`-fprofile-generate` and `-fprofile-use`, clang 22 and
+rustc, without LTO). Both train on the same input, and both are measured on another one.
+
+- *plain*: the program that carries its bitcode, before it is optimized. It shows whether compiling
+  at the link costs anything.
+- *compiler*: optimized by the compiler with its own counts.
+- *holloway*: optimized by Holloway.
+
+Instructions are callgrind's, over those of the program that the compiler builds alone: below 1 is
+better. They are the same on every run. Rust programs are built by cargo's release profile with its
+16 codegen units (native, compiler), and with one (plain, holloway).
+";
+
+/// The options of `cargo xtask study optimize`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Run only these programs of the suite, and do not write the page
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = suite::parse_name)]
+    only: Vec<String>,
+    /// Take CPU times in this many rounds
+    #[arg(long, value_name = "N", default_value = "11")]
+    rounds: NonZeroUsize,
+}
+
+/// A way in which a program is built here.
+const BUILDS: [&str; 4] = ["native", "plain", "compiler", "holloway"];
+
+/// The figures of a program, by build.
+struct Figures {
+    name: &'static str,
+    instructions: [u64; 4],
+    cpu: [Samples; 4],
+}
+
+/// Runs the study, prints it, and writes the page.
+///
+/// # Errors
+/// If a build or a run fails, or an optimized program prints something else.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if std::env::var_os("HOLLOWAY_EXE").is_none() {
+        let exe = build_holloway(BuildProfile::Release)?;
+        let error = Command::new(std::env::current_exe()?)
+            .args(std::env::args_os().skip(1))
+            .env("HOLLOWAY_EXE", exe)
+            .exec();
+        return Err(error).context("cannot start again");
+    }
+    let names = match options.only.as_slice() {
+        [] => PROGRAMS.map(str::to_owned).to_vec(),
+        names => names.to_vec(),
+    };
+    let mut figures = Vec::new();
+    for workload in suite::chosen(&names) {
+        let measured = measure(workload, options.rounds);
+        figures.push(measured.with_context(|| workload.name.to_owned())?);
+        println!("{}", row(figures.last().expect("just pushed")));
+    }
+    let table = table(&figures, options.rounds);
+    println!("{table}");
+    if options.only.is_empty() {
+        let page = root().join("docs/studies/optimize.md");
+        std::fs::write(&page, format!("{HEAD}\n{table}"))
+            .with_context(|| format!("cannot write {}", page.display()))?;
+        println!("written to docs/studies/optimize.md");
+    }
+    Ok(())
+}
+
+fn measure(workload: &'static Workload, rounds: NonZeroUsize) -> Result<Figures> {
+    let scratch = scratch("study-optimize")?;
+    let folder = workload.prepare(scratch.path())?;
+    let training = scratch.path().join("train");
+    workload.write_input(&training, Scale::Train)?;
+    let input = scratch.path().join("input");
+    workload.write_input(&input, Scale::Small)?;
+
+    let native = workload.build(&folder, Flavor::Native)?;
+    let compiler = compiler_optimized(workload, &folder, &training)?;
+    let plain = workload.build(&folder, Flavor::Embedded)?;
+    let holloway = holloway_optimized(workload, &plain, &training, scratch.path())?;
+    let builds = [native, plain, compiler, holloway];
+
+    let outputs = |build: &Path| -> Result<Vec<Vec<u8>>> {
+        let outputs = workload.run(build, &input, Scale::Small, None)?;
+        Ok(outputs.into_iter().map(|output| output.stdout).collect())
+    };
+    let expected = outputs(&builds[0])?;
+    let mut instructions = [0; 4];
+    for (index, build) in builds.iter().enumerate() {
+        let same = outputs(build)? == expected;
+        ensure!(same, "{} prints something else", BUILDS[index]);
+        let costs = count_instructions(workload, build, &input, BUILDS[index], scratch.path())?;
+        instructions[index] = costs.iter().map(|cost| cost.instructions).sum();
+    }
+    let quick = scratch.path().join("quick");
+    workload.write_input(&quick, Scale::Quick)?;
+    let mut cpu: [Samples; 4] = Default::default();
+    for round in 0..rounds.get() {
+        for number in 0..builds.len() {
+            let index = (round + number) % builds.len();
+            cpu[index].push(cpu_seconds(workload, &builds[index], &quick)?);
+        }
+    }
+    Ok(Figures {
+        name: workload.name,
+        instructions,
+        cpu,
+    })
+}
+
+/// Builds the program with the compiler's counters, runs the training input, and builds it with the
+/// counts.
+fn compiler_optimized(workload: &Workload, folder: &Path, training: &Path) -> Result<PathBuf> {
+    let counting = workload.build(folder, Flavor::Peer)?;
+    let raw = folder.join("peer-%p.profraw");
+    for mut command in workload.commands(&counting, training, Scale::Train) {
+        run_ok(command.env("LLVM_PROFILE_FILE", &raw))?;
+    }
+    let mut merge = Command::new(installed("llvm-profdata-22")?);
+    merge.args(["merge", "-o"]).arg(Flavor::peer_counts(folder));
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|e| e == "profraw") {
+            merge.arg(path);
+        }
+    }
+    run_ok(&mut merge)?;
+    workload.build(folder, Flavor::PeerOptimized)
+}
+
+/// Trains a program that carries its bitcode, and builds it with the sum of the plans.
+fn holloway_optimized(
+    workload: &Workload,
+    plain: &Path,
+    training: &Path,
+    folder: &Path,
+) -> Result<PathBuf> {
+    let optimized = folder.join("optimized");
+    let mut apply = holloway_command(["plan", "apply"]);
+    apply.arg("-o").arg(&optimized).arg(plain);
+    for (number, command) in workload
+        .commands(plain, training, Scale::Train)
+        .iter()
+        .enumerate()
+    {
+        let plan = folder.join(format!("{number}.plan"));
+        let mut train = holloway_command(["plan", "train"]);
+        train.arg("-o").arg(&plan).arg(plain);
+        train.arg("--").args(command.get_args());
+        run_ok(train.current_dir(training))?;
+        apply.arg("--plan").arg(plan);
+    }
+    run_ok(&mut apply)?;
+    Ok(optimized)
+}
+
+/// The CPU time of a run.
+fn cpu_seconds(workload: &Workload, executable: &Path, input: &Path) -> Result<f64> {
+    let mut sum = 0.0;
+    for mut command in workload.commands(executable, input, Scale::Quick) {
+        clean(&mut command);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let used = command.spawn()?.wait4()?;
+        ensure!(used.status.success(), "{}", used.status);
+        sum += (used.rusage.utime + used.rusage.stime).as_secs_f64();
+    }
+    Ok(sum)
+}
+
+fn row(figures: &Figures) -> String {
+    let Figures {
+        name,
+        instructions,
+        cpu,
+    } = figures;
+    let native = instructions[0];
+    let ratio = |index: usize| instructions[index] as f64 / native as f64;
+    let time = |index: usize| cpu[index].over(&cpu[0]).median();
+    format!(
+        "| {name} | {:.1} M | {:.4} | {:.4} | {:.4} | {:.4} | {:.3} | {:.3} |",
+        native as f64 / 1e6,
+        ratio(1),
+        ratio(2),
+        ratio(3),
+        ratio(3) / ratio(2),
+        time(2),
+        time(3)
+    )
+}
+
+fn table(figures: &[Figures], rounds: NonZeroUsize) -> String {
+    let mut table = String::from(
+        "| program | native | plain | compiler | holloway | holloway / compiler | time, compiler | time, holloway |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    for program in figures {
+        table += &row(program);
+        table.push('\n');
+    }
+    let mean = |index: usize, base: usize| {
+        let ratios = figures
+            .iter()
+            .map(|program| program.instructions[index] as f64 / program.instructions[base] as f64);
+        geometric_mean(ratios)
+    };
+    let time = |index: usize| {
+        let ratios = figures
+            .iter()
+            .map(|program| program.cpu[index].over(&program.cpu[0]).median());
+        geometric_mean(ratios)
+    };
+    table += &format!(
+        "| *geometric mean* | | {:.4} | {:.4} | {:.4} | {:.4} | {:.3} | {:.3} |\n\n\
+         Times are CPU times over native: medians of {rounds} rounds. On a busy machine, they are \
+         good to a few\npercent.\n",
+        mean(1, 0),
+        mean(2, 0),
+        mean(3, 0),
+        mean(3, 2),
+        time(2),
+        time(3)
+    );
+    table
+}

@@ -38,7 +38,17 @@ int main(void) {
 
 fn build(folder: &Path) {
     std::fs::write(folder.join("app.c"), SOURCE).unwrap();
-    let words = ["cc", "--collect", "trace", "-O2", "-g", "-fno-builtin", "app.c", "-o", "app"];
+    let words = [
+        "cc",
+        "--collect",
+        "trace",
+        "-O2",
+        "-g",
+        "-fno-builtin",
+        "app.c",
+        "-o",
+        "app",
+    ];
     let mut command = holloway_command(words);
     command.env("HOLLOWAY_CACHE", folder.join("cache"));
     run_ok(command.current_dir(folder)).unwrap();
@@ -48,7 +58,12 @@ fn build(folder: &Path) {
 fn holloway(folder: &Path, words: &[&str], status: i32) -> Output {
     let mut command = holloway_command(words);
     let output = holloway_tests::tool::run(command.current_dir(folder)).unwrap();
-    assert_eq!(output.status.code(), Some(status), "{words:?}: {}", output.stderr);
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "{words:?}: {}",
+        output.stderr
+    );
     output
 }
 
@@ -70,31 +85,59 @@ fn transitions<'a>(records: impl IntoIterator<Item = &'a Value>) -> Vec<[Value; 
 fn live_phases_equal_those_of_the_run() {
     let folder = scratch("live-phases").unwrap();
     build(folder.path());
-    let words = ["run", "--phases", "--format", "json", "--no-report", "-o", "run", "--", "./app"];
+    let words = [
+        "run",
+        "--phases",
+        "--format",
+        "json",
+        "--no-report",
+        "-o",
+        "run",
+        "--",
+        "./app",
+    ];
     let output = holloway(folder.path(), &words, 3);
     // The program's output is its own.
     let number = String::from_utf8(output.stdout.clone()).unwrap();
     assert!(number.trim().parse::<u32>().is_ok(), "{number}");
     let lines = output.stderr.lines().filter(|line| line.starts_with('{'));
-    let live: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    let live: Vec<Value> = lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let document = phases(folder.path());
     let recorded = document["transitions"].as_array().unwrap();
-    let recorded = recorded.iter().filter(|record| record["source"] == "hot_spots");
+    let recorded = recorded
+        .iter()
+        .filter(|record| record["source"] == "hot_spots");
     assert_eq!(transitions(&live), transitions(recorded));
     // Each loop is a hot spot, and the second round enters all of them again.
     let count = |change: &str| live.iter().filter(|line| line["change"] == change).count();
     assert!(count("detected") >= 3, "{live:#?}");
     assert!(count("entered") >= 3, "{live:#?}");
     for line in &live {
-        assert_eq!((&line["image"], &line["schema"]), (&"app".into(), &1.into()));
+        assert_eq!(
+            (&line["image"], &line["schema"]),
+            (&"app".into(), &1.into())
+        );
         if line["change"] == "detected" {
             assert_eq!(line["functions"][0]["function"], "main", "{line:#}");
         }
     }
     // For people, each transition is a status line.
-    let words = ["run", "--phases", "--no-report", "-o", "text", "--", "./app"];
+    let words = [
+        "run",
+        "--phases",
+        "--no-report",
+        "-o",
+        "text",
+        "--",
+        "./app",
+    ];
     let output = holloway(folder.path(), &words, 3);
-    let detected = output.stderr.lines().filter(|line| line.contains("Detected hot spot "));
+    let detected = output
+        .stderr
+        .lines()
+        .filter(|line| line.contains("Detected hot spot "));
     assert_eq!(detected.count(), count("detected"), "{}", output.stderr);
     assert!(output.stderr.contains(": main "), "{}", output.stderr);
 }
@@ -103,7 +146,11 @@ fn live_phases_equal_those_of_the_run() {
 fn branches_have_the_addresses_of_their_blocks() {
     let folder = scratch("branch-addresses").unwrap();
     build(folder.path());
-    holloway(folder.path(), &["run", "--no-report", "-o", "run", "--", "./app"], 3);
+    holloway(
+        folder.path(),
+        &["run", "--no-report", "-o", "run", "--", "./app"],
+        3,
+    );
     let document = phases(folder.path());
     assert_eq!(document["addresses"], "real", "{document:#}");
     let text = holloway(folder.path(), &["phases", "run"], 0).stdout;

@@ -15,3 +15,11 @@ pub(crate) fn description() -> String {
     let kernel: Vec<&str> = kernel.trim().split('.').take(2).collect();
     format!("{model}, {cores} cores, Linux {}", kernel.join("."))
 }
+
+/// A sentence on how busy the machine was in the last 15 minutes.
+pub(crate) fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = text.split_whitespace().nth(2).unwrap_or("unknown");
+    let processors = std::thread::available_parallelism().map_or(0, usize::from);
+    format!("Load average of 15 minutes: {load}, with {processors} processors.")
+}

@@ -111,7 +111,7 @@ enum Study {
     /// Watch a server with two threads under load for an hour, and check that the monitors lose and
     /// leak nothing
     ///
-    /// Writes docs/studies/server.md after 40 minutes or more.
+    /// Writes docs/studies/server.md after 30 minutes or more.
     Server(server::Options),
     /// Compare blocks and edges that are estimated from samples with exact counts
     ///

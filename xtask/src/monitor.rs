@@ -11,6 +11,7 @@
 mod gaps;
 
 use crate::bench::{KeptBuilds, Samples, geometric_mean};
+use crate::machine::load;
 use crate::suite;
 use crate::workspace::root;
 use anyhow::{Context, Result, ensure};
@@ -49,12 +50,13 @@ machine, too.
 const PROGRAMS: &str = "\
 ## Programs
 
-Times are CPU times of the program: medians of ratios within a round. The spread is the interquartile
-range of these ratios. *Monitor* is the CPU time that the monitor used while it watched, as a share of
-the time for which it watched. The monitor took its default number of samples per second.
+Times are CPU times of the program: medians of ratios within a round. The spread is the
+interquartile range of these ratios. *Monitor* is the CPU time that the monitor used while it
+watched, as a share of the time for which it watched. The monitor took its default number of
+samples per second.
 
-The first rows are Morph's, with a kernel of its own (Zhang et al. 1997, tables 4 and 5): its slowdown
-includes the work of the monitor.
+The first rows are Morph's, with a kernel of its own (Zhang et al. 1997, tables 4 and 5): its
+slowdown includes the work of the monitor.
 
 ";
 
@@ -73,6 +75,9 @@ pub(crate) struct Options {
     /// Run only these programs of the suite, and no tight loops
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = suite::parse_name)]
     only: Vec<String>,
+    /// Write the page although programs are left out
+    #[arg(long)]
+    write: bool,
     /// Run each program this many times in each setup
     #[arg(long, value_name = "N", default_value = "11")]
     rounds: NonZeroUsize,
@@ -134,10 +139,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let gaps = gaps::study(options.rounds.get())?;
     let programs = table(&all_figures);
     println!("{gaps}\n{programs}");
-    if options.only.is_empty() && options.frequency.is_none() {
+    if (options.only.is_empty() || options.write) && options.frequency.is_none() {
         let page = root().join("docs/studies/monitor.md");
         let rounds = options.rounds;
-        let text = format!("{HEAD}\n{rounds} rounds.\n\n{GAPS}{gaps}\n{PROGRAMS}{programs}");
+        let coverage = format!("{} {}", suite::coverage(&options.only), load());
+        let text =
+            format!("{HEAD}\n{coverage} {rounds} rounds.\n\n{GAPS}{gaps}\n{PROGRAMS}{programs}");
         std::fs::write(&page, text).with_context(|| format!("cannot write {}", page.display()))?;
         println!("written to docs/studies/monitor.md");
     }

@@ -26,17 +26,17 @@ const ADDED: [&str; 2] = [".pseudo_probe", holloway_abi::MAP_SECTION];
 const HEAD: &str = "\
 # The cost of being watchable
 
-Written by `cargo xtask study none`: what it costs to build a program with `--collect none`, so that a
-[monitor](../monitor.md) knows its blocks. *Pipeline* compares a build through Holloway without probes
-with a build by the compiler alone. *Probes* compares `--collect none` with the pipeline. Instructions
-are those of a run with a small input, counted by callgrind, of programs with one thread. *Map* and
-*probes* are the sections with the path map and with the addresses of blocks, as a share of the file
-without them. The second is not loaded.
+Written by `cargo xtask study none`: what it costs to build a program with `--collect none`, so
+that a [monitor](../monitor.md) knows its blocks. *Pipeline* compares a build through Holloway
+without probes with a build by the compiler alone. *Probes* compares `--collect none` with the
+pipeline. Instructions are those of a run with a small input, counted by callgrind, of programs
+with one thread. *Map* and *probes* are the sections with the path map and with the addresses of
+blocks, as a share of the file without them. The second is not loaded.
 
-The probes are no instructions, but they keep the code generator from merging some blocks. The rest of
-the difference comes from the pipeline. Rust programs gain or lose code because the linker sees other
-units: rustc's own link merges code of all crates only with LTO, and Holloway generates the code of
-each crate's units once more, after the optimizer.
+The probes are no instructions, but they keep the code generator from merging some blocks. The rest
+of the difference comes from the pipeline. Rust programs gain or lose code because the linker sees
+other units: rustc's own link merges code of all crates only with LTO, and Holloway generates the
+code of each crate's units once more, after the optimizer.
 ";
 
 /// The options of `cargo xtask study none`.
@@ -45,6 +45,9 @@ pub(crate) struct Options {
     /// Build only these programs
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = suite::parse_name)]
     only: Vec<String>,
+    /// Write the page although programs are left out
+    #[arg(long)]
+    write: bool,
 }
 
 /// The figures of a program, by element of [`FLAVORS`].
@@ -77,9 +80,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let table = table(&all_figures);
     println!("{table}");
-    if options.only.is_empty() {
+    if options.only.is_empty() || options.write {
         let page = root().join("docs/studies/none.md");
-        std::fs::write(&page, format!("{HEAD}\n{table}"))
+        let coverage = suite::coverage(&options.only);
+        std::fs::write(&page, format!("{HEAD}\n{coverage}\n\n{table}"))
             .with_context(|| format!("cannot write {}", page.display()))?;
         println!("written to docs/studies/none.md");
     }

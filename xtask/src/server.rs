@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// Rows of the table.
 const ROWS: u32 = 6;
 /// Minutes that are worth a page.
-const LONG: u64 = 40;
+const LONG: u64 = 30;
 /// Time before the first look: the monitors have written once.
 const WARM_UP: Duration = Duration::from_secs(15);
 
@@ -29,9 +29,10 @@ const HEAD: &str = "\
 # A server, watched for long
 
 Written by `cargo xtask study server`. A server with two threads answered two clients as fast as it
-could. Two [monitors](../monitor.md) watched at the same time: one the server (`--pid`), one the whole
-machine (`--system`), on which other work went on. Memory is the resident memory of the monitor. The
-samples are those that it has written.
+could. Two [monitors](../monitor.md) watched at the same time: one the server (`--pid`), one the
+whole machine (`--system`), on which other work went on. Memory is the resident memory of the
+monitor. The samples are those that it has written. The monitor of the machine remembers each
+sampled address, so its memory grows as long as other programs bring new code.
 ";
 
 /// The options of `cargo xtask study server`.

@@ -8,9 +8,12 @@ use crate::bench::KeptBuilds;
 use crate::monitor::Monitor;
 use crate::suite;
 use crate::workspace::root;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
+use holloway_collect::files::map_name;
+use holloway_format::peek_map;
 use holloway_tests::tool::{holloway_command, run_ok, scratch};
 use holloway_tests::workload::{Flavor, Scale, Workload};
+use object::{Object as _, ObjectSection as _};
 use serde_json::Value;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -23,13 +26,13 @@ const HEAD: &str = "\
 # The size of a store of profiles
 
 Written by `cargo xtask study store`. Each program of the suite ran once, with 1,024 samples per
-second, and [`holloway manager`](../monitor.md) added the run to a store. *Profile* is the record of
-the program in the store: the CPU time of each block, and no addresses. *Path map* is the compressed
-map, which says what the blocks are. Shares are of the bytes of machine code. The database itself has
-a fixed size in addition.
+second, and [`holloway manager`](../monitor.md) added the run to a store. *Profile* is the record
+of the program in the store: the CPU time of each block, and no addresses. *Path map* is the
+compressed map, which says what the blocks are. Shares are of the bytes of machine code. The
+database itself has a fixed size in addition.
 
-The long-term store of Morph took 29 to 84 % of the size of text (Zhang et al. 1997, table 6). Morph
-knew the blocks from the program's intermediate form, which was kept in addition.
+The long-term store of Morph took 29 to 84 % of the size of text (Zhang et al. 1997, table 6).
+Morph knew the blocks from the program's intermediate form, which was kept in addition.
 ";
 
 /// The options of `cargo xtask study store`.
@@ -38,6 +41,9 @@ pub(crate) struct Options {
     /// Run only these programs
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = suite::parse_name)]
     only: Vec<String>,
+    /// Write the page although programs are left out
+    #[arg(long)]
+    write: bool,
 }
 
 /// The sizes of a program's profile, in bytes.
@@ -64,9 +70,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let table = table(&programs);
     println!("{table}");
-    if options.only.is_empty() {
+    if options.only.is_empty() || options.write {
         let page = root().join("docs/studies/store.md");
-        std::fs::write(&page, format!("{HEAD}\n{table}"))
+        let coverage = suite::coverage(&options.only);
+        std::fs::write(&page, format!("{HEAD}\n{coverage}\n\n{table}"))
             .with_context(|| format!("cannot write {}", page.display()))?;
         println!("written to docs/studies/store.md");
     }
@@ -107,12 +114,16 @@ fn measure(kept_builds: &KeptBuilds, workload: &'static Workload) -> Result<Size
             .extension()
             .and_then(|extension| extension.to_str())
         {
-            Some("hwm") => sizes.map = bytes.max(sizes.map),
             Some("redb") => sizes.database = bytes,
             _ => {}
         }
     }
-    ensure!(sizes.map > 0, "the store has no path map");
+    // Other woven programs may have run on the machine.
+    let bytes = std::fs::read(&executable)?;
+    let file = object::File::parse(&*bytes)?;
+    let section = file.section_by_name(holloway_abi::MAP_SECTION);
+    let build_id = peek_map(section.context("no path map")?.data()?)?;
+    sizes.map = store.join(map_name(&build_id)).metadata()?.len();
     Ok(sizes)
 }
 

@@ -16,6 +16,14 @@ pub(crate) fn parse_name(name: &str) -> Result<String, String> {
     }
 }
 
+/// A sentence that says which programs a study covers.
+pub(crate) fn coverage(names: &[String]) -> String {
+    match chosen(names).len() {
+        count if count == SUITE.len() => format!("All {count} programs of the suite."),
+        count => format!("{count} of the {} programs of the suite.", SUITE.len()),
+    }
+}
+
 /// Returns the programs with these names, in the suite's order. Returns all programs if no names
 /// are given.
 pub(crate) fn chosen(names: &[String]) -> Vec<&'static Workload> {

@@ -5,10 +5,9 @@
 //!    evaluate its longest trace. The answers are kept, so a study that was interrupted goes on.
 //! 2. `page` writes docs/studies/watch.md; `timeline` draws its figure 1.
 //!
-//! The inputs are those of `cargo xtask bench --quick`, about a fifth of the full size: phases and
-//! hot spots of these programs repeat long before the end of the full inputs, and a trace of the
-//! full size takes an hour to evaluate on a busy machine. Nothing is timed, so the machine may be
-//! busy.
+//! The inputs are the small ones of the end-to-end tests. The detectors need some 10,000 branches,
+//! and these runs have millions. `--full` takes the inputs of the benchmarks; evaluating their traces
+//! takes hours. Nothing is timed, so the machine may be busy.
 
 mod page;
 mod predictors;
@@ -25,7 +24,7 @@ use record::watch;
 /// The options of `cargo xtask study watch`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Use the suite's full inputs
+    /// Use the inputs of the benchmarks
     #[arg(long)]
     full: bool,
     /// Run only these programs
@@ -37,7 +36,7 @@ impl Options {
     fn scale(&self) -> Scale {
         match self.full {
             true => Scale::Full,
-            false => Scale::Quick,
+            false => Scale::Small,
         }
     }
 

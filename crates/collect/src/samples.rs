@@ -19,7 +19,7 @@ use holloway_format::samples::{
     KnownBlocks, MonitorState, MonitoredFile, SAMPLES_EXTENSION, SampleRecord,
 };
 use holloway_sample::elf;
-use holloway_sample::monitor::{INTERVAL, Monitor, Target};
+use holloway_sample::monitor::{Monitor, Target};
 use holloway_sample::sampled_file::woven_build;
 use holloway_sample::source_map::SourceMap;
 
@@ -28,6 +28,8 @@ use crate::error::{LoadError, MonitorRunError, StoreError};
 use crate::files::{files, read_regular, write_atomically};
 use crate::program_copies;
 
+/// Time between two looks whether to end.
+const END_INTERVAL: Duration = Duration::from_millis(100);
 /// Time between two writings of the samples.
 const WRITE_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -42,9 +44,14 @@ pub fn watch(
 ) -> Result<SampleRecord, StoreError> {
     let name = format!("{}.{SAMPLES_EXTENSION}", std::process::id());
     let file = directory.join(name);
-    let mut written = Instant::now();
+    let interval = monitor.interval();
+    let (mut read, mut written) = (Instant::now(), Instant::now());
     while !has_ended() {
-        std::thread::sleep(INTERVAL);
+        std::thread::sleep(END_INTERVAL.min(interval.saturating_sub(read.elapsed())));
+        if read.elapsed() < interval {
+            continue;
+        }
+        read = Instant::now();
         monitor.read();
         store_copies(&mut monitor, directory)?;
         if written.elapsed() >= WRITE_INTERVAL {

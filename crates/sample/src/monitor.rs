@@ -4,7 +4,7 @@
 //! - The clock is the processor's cycle counter. On machines without one it is the kernel's tick
 //!   (`tick`) for the whole machine, if the kernel permits it, and the kernel's timer otherwise.
 //! - A stated number of samples per second of CPU time, on average ([`default_frequency`]). Each
-//!   period is drawn at random (`period`), 10 times a second. Threads that start later inherit the
+//!   period is drawn at random (`period`), 2 times a second. Threads that start later inherit the
 //!   last period of their parent. The tick has a fixed period.
 //! - Samples in the kernel, and so idle time, are not taken.
 //! - Each buffer has 256 KiB, as Morph's; several threads that are watched from the start share
@@ -39,8 +39,11 @@ const FREQUENCY: u64 = 1024;
 /// Samples per second if the kernel's timer interrupts all processes of a machine. In a virtual
 /// machine, each interrupt takes about 35 µs.
 const FREQUENCY_OF_TIMER: u64 = 256;
-/// Time between two readings of the buffers, and between two random periods.
-pub const INTERVAL: Duration = Duration::from_millis(100);
+/// Time between two readings of the buffers, and between two random periods. A reading takes about
+/// 0.2 ms of CPU time on a busy machine.
+const INTERVAL: Duration = Duration::from_millis(500);
+/// Time between two readings if there are more samples than [`FREQUENCY`]. A sample takes 40 bytes.
+const SHORT_INTERVAL: Duration = Duration::from_millis(100);
 /// Bytes of the buffers of a processor.
 const BUFFER_SIZE: usize = 256 << 10;
 /// Minimum bytes of a buffer. The size is a power of two of pages.
@@ -183,7 +186,15 @@ impl Monitor {
         })
     }
 
-    /// Reads the buffers, and draws the next period. Call it each [`INTERVAL`].
+    /// Time between two calls of [`Monitor::read`].
+    pub fn interval(&self) -> Duration {
+        match self.frequency > FREQUENCY {
+            true => SHORT_INTERVAL,
+            false => INTERVAL,
+        }
+    }
+
+    /// Reads the buffers, and draws the next period. Call it each [`Monitor::interval`].
     pub fn read(&mut self) {
         self.buffers.read();
         let spaces = &mut self.spaces;

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use holloway_tests::tool::{clean, holloway, holloway_command, run, run_ok, scratch};
+use serde_json::Value;
 
 use crate::app::{SOURCE, build, function, json, samples_of};
 

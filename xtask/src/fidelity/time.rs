@@ -37,12 +37,13 @@ const UNITS: [&str; 2] = ["Blocks", "Edges"];
 const HEAD: &str = "\
 ## By time
 
-A [monitor](../monitor.md) sampled each program of the suite, built with `--collect none`, 8,000 times
-per second. Holloway estimated the executions of blocks and edges from a random part of the samples.
+A [monitor](../monitor.md) sampled each program of the suite, built with `--collect none`, 8,000
+times per second. Holloway estimated the executions of blocks and edges from a random part of the
+samples.
 
-Samples tell where time goes, not what runs often. A block that waits for memory, or that runs after a
-mispredicted branch, gets more samples than its executions deserve. More samples do not remove this
-difference.
+Samples tell where time goes, not what runs often. A block that waits for memory, or that runs
+after a mispredicted branch, gets more samples than its executions deserve. More samples do not
+remove this difference.
 
 ![Overlap of estimates with exact counts, by number of samples](fidelity-time.svg)
 

@@ -79,7 +79,12 @@ fn the_hot_spots_are_the_loops() {
     let detectors: Vec<&Value> = detectors.map(|detector| &detector["detector"]).collect();
     assert_eq!(
         detectors,
-        ["hot_spots_left", "hot_spot_detected", "trigger"]
+        [
+            "hot_spots_left",
+            "hot_spot_detected",
+            "hot_spot_entered",
+            "trigger"
+        ]
     );
     assert!(all["branches"].as_u64() > json["branches"].as_u64());
 }

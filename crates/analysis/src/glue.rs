@@ -1,7 +1,7 @@
 //! Glue: small functions that do no work of their own, but pass a call on or return a value. Lists
 //! of the hottest code show them after all other functions, so that they never lead a list.
 //!
-//! A function is glue in three cases:
+//! A function is glue in four cases:
 //!
 //! 1. It is a shim of Rust's allocator. rustc and `std` reserve these names: `__rust_alloc`,
 //!    `__rdl_alloc`, `__rg_alloc`, and so on.
@@ -9,6 +9,9 @@
 //! 3. Its name says that it allocates or frees memory, and it is small: it has no loop and at most
 //!    `MAX_WRAPPER` instructions. `xmalloc` and `operator new` are examples. The functions of a
 //!    real allocator are larger.
+//! 4. It is drop glue of Rust, which the compiler made (`core::ptr::drop_in_place::<T>`), without a
+//!    loop: it calls the functions that drop the parts of a value. Drop glue with a loop may be the
+//!    program's own work, such as dropping a million elements.
 //!
 //! ```text
 //! xmalloc: p = malloc(n); if (!p) die(); return p;     5 instructions, no loop: glue
@@ -43,10 +46,25 @@ pub fn is_allocator_shim(linkage_name: &str) -> bool {
     RUST_SHIMS.iter().any(|shim| linkage_name.contains(shim))
 }
 
+/// Whether a function is drop glue, by its name in either of Rust's manglings.
+fn is_drop_glue(linkage_name: &str) -> bool {
+    const LEGACY: &str = "_ZN4core3ptr";
+    let is_v0 = linkage_name
+        .strip_prefix("_RINvNtC")
+        .and_then(|crate_and_path| crate_and_path.find("_4core3ptr13drop_in_place"))
+        // The hash of the crate is before it.
+        .is_some_and(|hash| hash < 16);
+    let is_legacy = linkage_name.strip_prefix(LEGACY).is_some_and(|path| {
+        let name = path.trim_start_matches(|c: char| c.is_ascii_digit());
+        name.starts_with("drop_in_place")
+    });
+    is_v0 || is_legacy
+}
+
 /// Whether a function is glue.
 pub fn is_glue(map: &FunctionMap) -> bool {
     let linkage_name = map.linkage_name.as_str();
-    if is_allocator_shim(linkage_name) {
+    if is_allocator_shim(linkage_name) || is_drop_glue(linkage_name) && !has_loop(map) {
         return true;
     }
     let blocks = map.blocks.iter();
@@ -194,5 +212,19 @@ mod tests {
         check("malloc", &[30, 2, 1, 0], checked, false);
         // A loop is work.
         check("alloc_scan", &[3, 2, 0], &[(0, 1), (1, 1), (1, 2)], false);
+    }
+
+    /// Drop glue is glue without a loop. Functions about it, and with it as a type, are not.
+    #[test]
+    fn drop_glue_without_a_loop_is_glue() {
+        let v0 = "_RINvNtCsgEmfK2I1SDS_4core3ptr13drop_in_placeINtNtB4_6option6OptionjEECs1_3app";
+        let legacy = "_ZN4core3ptr42drop_in_place$LT$alloc..string..String$GT$17h0123456789abcdefE";
+        let other = "_RINvCs1_3app4sortNvNtCs2_4core3ptr13drop_in_placeE";
+        for (linkage_name, expect) in [(v0, true), (legacy, true), (other, false)] {
+            let branch = function("", linkage_name, &[20, 20, 0], &[(0, 1), (0, 2), (1, 2)]);
+            assert_eq!(is_glue(&branch), expect, "{linkage_name}");
+            let looped = function("", linkage_name, &[20, 20, 0], &[(0, 1), (1, 1), (1, 2)]);
+            assert!(!is_glue(&looped), "{linkage_name}");
+        }
     }
 }

@@ -116,10 +116,11 @@ fn section_2_1_the_latency_follows_from_the_share() {
         let found = detections(&simulate(Parameters::default(), &sites, events))[0] as f64;
         let share = hot as f64 / all as f64;
         let latency = 8191.0 / (3.0 * (share - 2.0 / 3.0));
-        // The executions before the candidate come on top.
+        // The executions before the candidate come on top, and the detection may fall anywhere in
+        // a turn of the pattern.
         let late = found - latency;
         assert!(
-            (0.0..60.0).contains(&late),
+            (-(all as f64)..60.0).contains(&late),
             "{hot}/{all}: {found} {latency}"
         );
     }

@@ -222,6 +222,7 @@ mod tests {
             fragment: ModuleMap::default().encode(),
             counters_size: 72,
             base_symbol: symbol.to_owned(),
+            planned_functions: 0,
             reads_files: false,
         }
     }

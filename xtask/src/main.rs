@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod branch_records;
 mod build_times;
 mod changes;
 mod counting_cost;
@@ -100,6 +101,11 @@ enum Study {
     ///
     /// Writes docs/studies/monitor.md if the whole suite ran. The machine should be idle.
     Monitor(monitor::Options),
+    /// Compare edges and paths in simulated branch records with exact counts
+    ///
+    /// By number of stacks. Nothing is timed, so the machine may be busy. Writes
+    /// docs/studies/branch-records.md if the whole suite ran at its full size.
+    BranchRecords(branch_records::Options),
     /// Measure what building with `--collect none` costs, in instructions and in code
     ///
     /// Nothing is timed, so the machine may be busy. Writes docs/studies/none.md if the whole suite was
@@ -148,6 +154,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Variation) => variation::run(),
         Task::Study(Study::Watch(options)) => watch::run(options),
         Task::Study(Study::Monitor(options)) => monitor::run(options),
+        Task::Study(Study::BranchRecords(options)) => branch_records::run(options),
         Task::Study(Study::None(options)) => none::run(options),
         Task::Study(Study::Store(options)) => store::run(options),
         Task::Study(Study::Server(options)) => server::run(options),

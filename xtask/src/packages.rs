@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Every Debian package that the tests and benchmarks use.
-pub(crate) const NEEDED: [&str; 18] = [
+pub(crate) const NEEDED: [&str; 19] = [
     "gcc",                   // the C linker that rustc calls, the system's headers, and gcov
     "g++",                   // libstdc++ for the C++ programs
     "clang-19",              // the oldest clang and libLLVM supported
@@ -23,6 +23,7 @@ pub(crate) const NEEDED: [&str; 18] = [
     "qemu-user-static",      // runs aarch64 programs
     "gcc-aarch64-linux-gnu", // libc and the linker for aarch64
     "g++-aarch64-linux-gnu", // libstdc++ for aarch64
+    "linux-perf",            // perf record: files to import
     PIP,                     // installs another implementation of SEQUITUR for a comparison
 ];
 

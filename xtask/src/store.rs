@@ -109,13 +109,12 @@ fn measure(kept_builds: &KeptBuilds, workload: &'static Workload) -> Result<Size
     for file in std::fs::read_dir(&store)? {
         let file = file?;
         let bytes = file.metadata()?.len();
-        match file
+        if file
             .path()
             .extension()
-            .and_then(|extension| extension.to_str())
+            .is_some_and(|extension| extension == "redb")
         {
-            Some("redb") => sizes.database = bytes,
-            _ => {}
+            sizes.database = bytes;
         }
     }
     // Other woven programs may have run on the machine.

@@ -165,7 +165,7 @@ impl RunProfile {
     }
 
     /// Derives a function's counts from its counters. If they do not fit its map, a note says why.
-    fn derive_counts(&mut self, function: &mut Function) {
+    pub(crate) fn derive_counts(&mut self, function: &mut Function) {
         let derived = match function.unit() {
             Unit::Paths => self.derive_path_counts(function),
             Unit::Edges => self.derive_edge_counts(function),

@@ -17,6 +17,8 @@
 //!
 //! [`samples`] adds up sampled addresses of programs that count nothing. [`estimate`] derives the
 //! executions of blocks and edges from them. [`block_times`] keeps the time of blocks over many runs.
+//! [`branch_records`] finds edges and paths in recorded branches, and [`branch_profile`] joins them
+//! with the path maps.
 //!
 //! [`note`] holds facts that the counts do not show, and [`interrupt`] the signal that ended a run.
 //! [`misfit`] holds the reasons why the counts of a function do not fit its map. `holloway-report` puts both into words.
@@ -28,6 +30,8 @@ pub mod block_addresses;
 pub mod block_times;
 pub mod blocks;
 pub mod bounds;
+pub mod branch_profile;
+pub mod branch_records;
 pub mod branch_stream;
 pub mod branches;
 mod chain;

@@ -103,6 +103,16 @@ pub enum CountBasis {
         /// Samples in blocks.
         samples: Count,
     },
+    /// Branch records. The counts say how often records show an edge or a path
+    /// ([`branch_profile`](crate::branch_profile)). They are a sample, and not time-based.
+    Branches {
+        /// Branches in the records.
+        branches: Count,
+        /// Branches of the longest stack. 0 without stacks.
+        depth: u64,
+        /// What is counted.
+        unit: Unit,
+    },
 }
 
 /// A program or shared object.
@@ -276,6 +286,7 @@ impl RunProfile {
         match self.basis {
             CountBasis::Counts => {}
             CountBasis::Time { .. } => return Unit::Edges,
+            CountBasis::Branches { unit, .. } => return unit,
         }
         let ran = |image: &&Image| !image.processes.is_empty();
         let unit = |image: &Image| image.kind.traits().unit;

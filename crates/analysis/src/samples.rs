@@ -16,6 +16,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use holloway_format::branches::{BranchFile, FunctionBranches};
 use holloway_format::samples::{KnownBlocks, MonitorState, SampleClock};
 use holloway_format::{Count, FunctionIndex, ImageMap, ProgramSamples};
 
@@ -41,8 +42,47 @@ pub struct SampledRun {
     pub programs: Vec<ProgramSamples>,
     /// The sampled files.
     pub files: Vec<SampledFile>,
+    /// Where the samples come from, and branch records. `None` if a monitor sampled addresses only.
+    pub records: Option<RecordedBranches>,
     /// Files of the run that cannot be read.
     pub damage: Vec<Note>,
+}
+
+/// Branch records, and where the samples beside them come from.
+#[derive(Clone, Debug)]
+pub struct RecordedBranches {
+    /// The source, the event, and how much could be used. Its list of files is empty.
+    pub facts: BranchFile,
+    /// The counts of each file, with its path map.
+    pub files: Vec<(ImageMap, Vec<FunctionBranches>)>,
+}
+
+impl RecordedBranches {
+    /// Whether there are branch records.
+    pub fn has_branches(&self) -> bool {
+        self.files
+            .iter()
+            .any(|(_, functions)| !functions.is_empty())
+    }
+
+    /// Whether paths are known: only stacks show paths.
+    pub fn has_paths(&self) -> bool {
+        let functions = self.files.iter().flat_map(|(_, functions)| functions);
+        functions
+            .into_iter()
+            .any(|function| !function.paths.is_empty())
+    }
+
+    /// Adds the records of another monitor.
+    pub fn join(&mut self, other: Self) {
+        let (sum, facts) = (&mut self.facts, &other.facts);
+        sum.depth = sum.depth.max(facts.depth);
+        sum.kernel = sum.kernel.saturating_add(facts.kernel);
+        sum.other_events = sum.other_events.saturating_add(facts.other_events);
+        sum.damaged = sum.damaged.saturating_add(facts.damaged);
+        sum.quality.add(&facts.quality);
+        self.files.extend(other.files);
+    }
 }
 
 /// The samples in one file.
@@ -356,6 +396,7 @@ mod tests {
             without_file: Count(1),
             programs: Vec::new(),
             files,
+            records: None,
             damage: Vec::new(),
         }
     }

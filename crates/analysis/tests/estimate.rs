@@ -36,6 +36,7 @@ fn sampled(map: &ImageMap, samples: &[u64], frequency: u64) -> SampledRun {
             map: Some(map.clone()),
             code: code.collect(),
         }],
+        records: None,
         damage: Vec::new(),
     }
 }

@@ -7,7 +7,8 @@
 //! - CPU time: the crate `sample` samples the program, and (`cpu_time`) stores the samples by file
 //!   and function.
 //! - Without counters: [`samples`] watches programs, stores the samples, and loads them;
-//!   (`program_copies`) finds the blocks of samples.
+//!   (`program_copies`) finds the blocks of samples. [`import`] reads the samples and branch records
+//!   of other tools.
 //! - After a run: [`finish()`](finish::finish) seals profiles, and [`load`] reads them.
 //! - Files: [`files`], [`image`], [`path_map`], `side_files`.
 //!
@@ -38,6 +39,7 @@ pub mod error;
 pub mod files;
 pub mod finish;
 pub mod image;
+pub mod import;
 pub mod interrupted;
 mod kinds;
 pub mod live_phases;

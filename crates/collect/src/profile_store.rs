@@ -291,6 +291,10 @@ fn add_record(
     carried: &mut BTreeMap<Vec<u8>, CarriedOver>,
     update: &mut StoreUpdate,
 ) -> Result<()> {
+    // The samples of other events do not show time.
+    if record.clock == SampleClock::Other {
+        return Ok(());
+    }
     let directory = file.parent().unwrap_or(Path::new("."));
     for sampled in record.files {
         let mut sampled = sampled;

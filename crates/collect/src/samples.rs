@@ -14,18 +14,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use holloway_analysis::note::{Note, Unreadable};
-use holloway_analysis::samples::{SampledCode, SampledFile, SampledRun, SourceLine};
+use holloway_analysis::samples::{
+    RecordedBranches, SampledCode, SampledFile, SampledRun, SourceLine,
+};
+use holloway_format::branches::{BRANCHES_EXTENSION, BranchFile, RecordSource};
+use holloway_format::pack_map;
 use holloway_format::samples::{
     KnownBlocks, MonitorState, MonitoredFile, SAMPLES_EXTENSION, SampleRecord,
 };
 use holloway_sample::elf;
-use holloway_sample::monitor::{Monitor, Target};
+use holloway_sample::monitor::{Monitor, MonitorError, Target};
 use holloway_sample::sampled_file::woven_build;
 use holloway_sample::source_map::SourceMap;
 
 use crate::child::{self, ProgramEnd};
 use crate::error::{LoadError, MonitorRunError, StoreError};
-use crate::files::{files, read_regular, write_atomically};
+use crate::files::{files, map_name, read_regular, write_atomically};
+use crate::import::ImportedFiles;
+use crate::path_map::read_map_file;
 use crate::program_copies;
 
 /// Time between two looks whether to end.
@@ -44,6 +50,7 @@ pub fn watch(
 ) -> Result<SampleRecord, StoreError> {
     let name = format!("{}.{SAMPLES_EXTENSION}", std::process::id());
     let file = directory.join(name);
+    let mut stacks = WatchedStacks::default();
     let interval = monitor.interval();
     let (mut read, mut written) = (Instant::now(), Instant::now());
     while !has_ended() {
@@ -53,15 +60,94 @@ pub fn watch(
         }
         read = Instant::now();
         monitor.read();
+        stacks.take(&mut monitor);
         store_copies(&mut monitor, directory)?;
         if written.elapsed() >= WRITE_INTERVAL {
+            stacks.store(&file)?;
             store(&monitor, &file, MonitorState::Watching)?;
             written = Instant::now();
         }
     }
     monitor.read_rest();
+    stacks.take(&mut monitor);
+    stacks.store(&file)?;
     store_copies(&mut monitor, directory)?;
     store(&monitor, &file, MonitorState::Ended)
+}
+
+/// The branch stacks of a monitor.
+#[derive(Default)]
+struct WatchedStacks {
+    files: ImportedFiles<'static>,
+    stacks: u64,
+    branches: u64,
+    depth: u64,
+}
+
+impl WatchedStacks {
+    /// Takes the stacks that the monitor has read.
+    fn take(&mut self, monitor: &mut Monitor) {
+        for stack in monitor.take_stacks() {
+            self.stacks += 1;
+            self.branches += stack.len() as u64;
+            self.depth = self.depth.max(stack.len() as u64);
+            // Fails if the program was rebuilt meanwhile. Then its blocks are not known.
+            self.files.add_stack(monitor.address_spaces(), &stack).ok();
+        }
+    }
+
+    /// Writes the branches beside the file of samples, if there are any.
+    fn store(&self, samples: &Path) -> Result<(), StoreError> {
+        if self.stacks == 0 {
+            return Ok(());
+        }
+        // The maps come first: a reader of the branches finds them.
+        for (build_id, bytes) in self.files.maps() {
+            let map = samples.with_file_name(map_name(build_id));
+            if !map.exists() {
+                write_atomically(&map, &pack_map(bytes, build_id))?;
+            }
+        }
+        let (files, mut quality) = self.files.branches();
+        (quality.stacks, quality.branches) = (self.stacks, self.branches);
+        let record = BranchFile {
+            source: RecordSource::Monitor,
+            name: String::new(),
+            event: String::new(),
+            depth: self.depth,
+            kernel: 0,
+            other_events: 0,
+            damaged: 0,
+            quality,
+            files,
+        };
+        write_atomically(
+            &samples.with_extension(BRANCHES_EXTENSION),
+            &record.encode(),
+        )
+    }
+}
+
+/// How [`run_watched`] samples.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watching {
+    /// Samples per second of CPU time, or the default.
+    pub frequency: Option<NonZeroU64>,
+    /// Whether to record branch stacks.
+    pub branch_stacks: bool,
+}
+
+impl Watching {
+    /// Starts a monitor.
+    ///
+    /// # Errors
+    /// If the kernel does not permit it, or the machine has no branch stacks.
+    pub fn start(self, target: Target) -> Result<Monitor, MonitorError> {
+        match self.branch_stacks {
+            true => Monitor::start_with_branch_stacks(target, self.frequency),
+            false => Monitor::start(target, self.frequency),
+        }
+    }
 }
 
 /// Stores the copies of programs before a record names them.
@@ -78,14 +164,14 @@ fn store(monitor: &Monitor, file: &Path, state: MonitorState) -> Result<SampleRe
 
 /// Runs a program to its end, and watches it from its first instruction. `command` makes a process
 /// that calls [`begin_watched`] with its last argument but those of the program; the arguments
-/// follow the socket's path. `frequency`: samples per second of CPU time, or the default.
+/// follow the socket's path.
 ///
 /// # Errors
 /// If the program cannot be started, the kernel does not permit to watch it, or the directory
 /// cannot be written.
 pub fn run_watched(
     command: impl FnOnce(&Path) -> Command,
-    frequency: Option<NonZeroU64>,
+    watching: Watching,
     directory: &Path,
 ) -> Result<(ProgramEnd, SampleRecord), MonitorRunError> {
     let folder = tempfile::tempdir().map_err(MonitorRunError::Socket)?;
@@ -98,7 +184,7 @@ pub fn run_watched(
             let Some((process, stream)) = started(&listener) else {
                 return Ok(None);
             };
-            let monitor = Monitor::start(Target::AfterExec(process), frequency)?;
+            let monitor = watching.start(Target::AfterExec(process))?;
             let permission = (&stream).write_all(b"\n");
             drop(stream);
             permission.map_err(MonitorRunError::Socket)?;
@@ -172,7 +258,8 @@ pub fn load(run: &Path) -> Result<SampledRun, LoadError> {
         match record {
             Ok(record) => {
                 let directory = file.parent().unwrap_or(Path::new("."));
-                let next = sampled_run(record, directory, &mut damage);
+                let mut next = sampled_run(record, directory, &mut damage);
+                next.records = records_beside(&file, directory, &mut damage);
                 loaded = Some(match loaded {
                     None => next,
                     Some(first) => joined(first, next),
@@ -205,7 +292,48 @@ fn joined(mut first: SampledRun, next: SampledRun) -> SampledRun {
     first.without_file = first.without_file.saturating_add(next.without_file);
     first.programs.extend(next.programs);
     first.files.extend(next.files);
+    first.records = match (first.records, next.records) {
+        (Some(mut first), Some(next)) => {
+            first.join(next);
+            Some(first)
+        }
+        (first, next) => first.or(next),
+    };
     first
+}
+
+/// Loads the branch records beside a file of samples. `None` if there are none.
+fn records_beside(
+    samples: &Path,
+    directory: &Path,
+    damage: &mut Vec<Note>,
+) -> Option<RecordedBranches> {
+    let file = samples.with_extension(BRANCHES_EXTENSION);
+    if !file.exists() {
+        return None;
+    }
+    let record = read_regular(&file)
+        .map_err(|error| Unreadable::System {
+            message: error.to_string(),
+        })
+        .and_then(|bytes| BranchFile::decode(&bytes).map_err(Unreadable::Format));
+    let mut facts = match record {
+        Ok(record) => record,
+        Err(why) => {
+            damage.push(Note::Unreadable { file, why });
+            return None;
+        }
+    };
+    // A map that cannot be read is listed with the samples.
+    let files = std::mem::take(&mut facts.files).into_iter();
+    let files = files.filter_map(|file| {
+        let map = read_map_file(&directory.join(map_name(&file.map))).ok()?;
+        Some((map, file.functions))
+    });
+    Some(RecordedBranches {
+        files: files.collect(),
+        facts,
+    })
 }
 
 fn sampled_run(record: SampleRecord, directory: &Path, damage: &mut Vec<Note>) -> SampledRun {
@@ -221,6 +349,7 @@ fn sampled_run(record: SampleRecord, directory: &Path, damage: &mut Vec<Note>) -
         files: files
             .map(|file| sampled_file(file, directory, damage))
             .collect(),
+        records: None,
         damage: Vec::new(),
     }
 }

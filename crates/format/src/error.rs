@@ -58,6 +58,9 @@ pub enum FormatError {
     /// The first bytes are not the magic number of a record of samples.
     #[error("not samples; give a .hws file of `holloway monitor`")]
     NotSamples,
+    /// The first bytes are not the magic number of branch records.
+    #[error("not branch records; give a .hwb file of `holloway import`")]
+    NotBranches,
     /// The file was written by a version of holloway with another format.
     #[error(
         "format {found}, this holloway reads {}; record it again",
@@ -242,7 +245,8 @@ impl FormatError {
             | Self::NotLoops
             | Self::NotTimings
             | Self::NotCpuTime
-            | Self::NotSamples => Some(0),
+            | Self::NotSamples
+            | Self::NotBranches => Some(0),
             Self::Version { .. } => Some(8),
             Self::Unfinished | Self::BuildMismatch { .. } => None,
             Self::Truncated { offset }

@@ -12,6 +12,7 @@
 //! | traces, `*.hwt` | [`trace`] | the collector, while the process runs | reports |
 //! | timings of paths, `*.hwv` | [`variation`] | the collector, after the process | reports |
 //! | CPU time of a run, `*.hwc` | [`cpu_time`] | the collector, after the program | reports |
+//! | branch records, `*.hwb` | [`branches`] | an import, or a monitor | reports |
 //! | starts of blocks, in the program | [`block_probes`] | the code generator | monitors |
 //! | guide of a build | [`guide`] | the link step, from an earlier run | the weaver |
 //! | recipe of a program, in the program | [`recipe`] | the link step | `holloway optimize` |
@@ -24,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 pub mod block_probes;
+pub mod branches;
 mod checksum;
 mod counter_map;
 pub mod cpu_time;

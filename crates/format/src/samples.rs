@@ -10,7 +10,8 @@
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWSAMPL"
 //!      8    4  format version, 1
-//!     12    …  1 byte clock: 0 processor cycles, 1 CPU time by a timer, 2 by the tick
+//!     12    …  1 byte clock: 0 processor cycles, 1 CPU time by a timer, 2 by the tick, 3 another
+//!              event
 //!              1 byte state: 0 the monitor still watches, 1 it has ended
 //!              v samples per second of CPU time, on average
 //!              v duration of the observation (nanoseconds)
@@ -78,6 +79,8 @@ pub enum SampleClock {
     CpuTime,
     /// CPU time, by the kernel's tick. Samples are taken in user mode.
     Tick,
+    /// Another event, such as taken branches. Such samples do not show where time goes.
+    Other,
 }
 
 /// The state of a monitor.
@@ -155,6 +158,7 @@ impl SampleRecord {
             SampleClock::Cycles => 0,
             SampleClock::CpuTime => 1,
             SampleClock::Tick => 2,
+            SampleClock::Other => 3,
         });
         out.push(match self.state {
             MonitorState::Watching => 0,
@@ -207,6 +211,7 @@ impl SampleRecord {
                 0 => SampleClock::Cycles,
                 1 => SampleClock::CpuTime,
                 2 => SampleClock::Tick,
+                3 => SampleClock::Other,
                 code => return Err(unknown("clock", code, &cursor)),
             },
             state: match cursor.u8()? {

@@ -82,6 +82,11 @@ pub(crate) fn read(argument: &Path) -> Result<Guide> {
             run.display(),
             plural(samples, "sample")
         )),
+        CountBasis::Branches { branches, .. } => status::note(&format!(
+            "the guide {} is sampled: its counts come from records of {}",
+            run.display(),
+            plural(branches, "branch")
+        )),
     }
     Ok(guide_of(&profile))
 }

@@ -48,8 +48,8 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    cargo_optimize, clean, demo, doctor, manager, manual, monitor, optimize, overlap, phases, plan,
-    predict, report, run, runner, show_env, stability, trace,
+    cargo_optimize, clean, demo, doctor, import, manager, manual, monitor, optimize, overlap,
+    phases, plan, predict, report, run, runner, show_env, stability, trace,
 };
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};
@@ -123,6 +123,7 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
     match Holloway::parse().command {
         Command::Run(args) => run::main(&args),
         Command::Monitor(args) => monitor::main(&args),
+        Command::Import(args) => import::main(&args),
         Command::Manager(args) => manager::main(&args),
         Command::Optimize(args) => optimize::main(&args),
         Command::Plan(args) => plan::main(&args),

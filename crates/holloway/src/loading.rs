@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use holloway_abi::Unit;
 use holloway_analysis::RunProfile;
+use holloway_analysis::branch_profile;
 use holloway_analysis::estimate::estimate;
 use holloway_collect::Collector;
 use holloway_collect::finish::FinishSummary;
@@ -27,15 +29,32 @@ pub(crate) fn load(run: &Path) -> Result<RunProfile> {
     load_with_streams(run).map(|loaded| loaded.profile)
 }
 
-/// Reads `run`. If it has samples and no counts, estimates the counts.
+/// Reads `run`. If it has samples and no counts, takes the edges from branch records, or estimates
+/// the counts.
 ///
 /// # Errors
 /// If the run does not exist, or no part of it can be read.
 pub(crate) fn load_or_estimate(run: &Path) -> Result<RunProfile> {
     match has_samples(run) {
-        true => Ok(estimate(&samples::load(run)?)),
+        true => load_samples(run, Unit::Edges),
         false => load(run),
     }
+}
+
+/// Reads the samples of `run`: the paths or the edges in branch records, or else estimated counts.
+///
+/// # Errors
+/// If the run does not exist, or no part of it can be read.
+pub(crate) fn load_samples(run: &Path, unit: Unit) -> Result<RunProfile> {
+    let sampled = samples::load(run)?;
+    let records = sampled.records.as_ref();
+    Ok(
+        match (records.filter(|records| records.has_branches()), unit) {
+            (Some(records), Unit::Paths) if records.has_paths() => branch_profile::paths(records),
+            (Some(records), Unit::Paths | Unit::Edges) => branch_profile::edges(records),
+            (None, _) => estimate(&sampled),
+        },
+    )
 }
 
 /// Whether a monitor watched the run, and nothing was counted.

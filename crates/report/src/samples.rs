@@ -1,11 +1,13 @@
 //! The words and the selection that the text and the JSON document of a watched run share.
 
+use holloway_abi::Unit;
 use holloway_analysis::CountBasis;
 use holloway_analysis::samples::{SampledFile, SampledRun, TimeProfile, TimedFunction};
+use holloway_format::branches::RecordSource;
 use holloway_format::samples::{KnownBlocks, SampleClock};
 
 use crate::names;
-use crate::numbers::plural;
+use crate::numbers::{grouped, plural};
 use crate::options::Options;
 
 /// The views of samples.
@@ -22,6 +24,8 @@ pub enum SampleView {
     Edges,
     /// A row for each branch, with estimated executions.
     Branches,
+    /// The hottest paths, from branch records.
+    Paths,
 }
 
 /// What was counted between two samples, for people.
@@ -30,6 +34,7 @@ pub(crate) fn clock_words(clock: SampleClock) -> &'static str {
         SampleClock::Cycles => "processor cycles",
         SampleClock::CpuTime => "CPU time, by the kernel's timer",
         SampleClock::Tick => "CPU time, by the kernel's tick",
+        SampleClock::Other => "another event than time",
     }
 }
 
@@ -39,6 +44,7 @@ pub(crate) fn clock_code(clock: SampleClock) -> &'static str {
         SampleClock::Cycles => "cycles",
         SampleClock::CpuTime => "cpu-time",
         SampleClock::Tick => "tick",
+        SampleClock::Other => "other",
     }
 }
 
@@ -47,6 +53,32 @@ pub(crate) fn basis_code(basis: CountBasis) -> &'static str {
     match basis {
         CountBasis::Counts => "counts",
         CountBasis::Time { .. } => "time",
+        CountBasis::Branches { .. } => "branches",
+    }
+}
+
+/// What samples of an event tell, in a word.
+pub(crate) fn clock_basis(clock: SampleClock) -> &'static str {
+    match clock {
+        SampleClock::Cycles | SampleClock::CpuTime | SampleClock::Tick => "time-based",
+        SampleClock::Other => "sampled, not time-based",
+    }
+}
+
+/// The same, in JSON.
+pub(crate) fn clock_basis_code(clock: SampleClock) -> &'static str {
+    match clock {
+        SampleClock::Cycles | SampleClock::CpuTime | SampleClock::Tick => "time",
+        SampleClock::Other => "events",
+    }
+}
+
+/// Where samples come from, in JSON.
+pub(crate) fn source_code(source: RecordSource) -> &'static str {
+    match source {
+        RecordSource::PerfData => "perf.data",
+        RecordSource::PreAggregated => "bolt",
+        RecordSource::Monitor => "monitor",
     }
 }
 
@@ -58,6 +90,26 @@ pub(crate) fn basis_words(basis: CountBasis) -> Option<String> {
             "time-based: executions are estimated from {}, as if each instruction took 1 ns",
             plural(samples, "sample")
         )),
+        CountBasis::Branches {
+            branches,
+            depth,
+            unit,
+        } => {
+            let records = match depth {
+                0 => format!("records of {} taken branches", grouped(branches)),
+                _ => format!(
+                    "stacks of up to {} taken branches, {} in all",
+                    grouped(depth),
+                    grouped(branches)
+                ),
+            };
+            Some(match unit {
+                Unit::Edges => format!("sampled, not exact: edges in {records}"),
+                Unit::Paths => {
+                    format!("sampled, not exact: paths in {records}; longer paths are missing")
+                }
+            })
+        }
     }
 }
 
@@ -85,7 +137,7 @@ pub(crate) fn advice(file: &SampledFile) -> Option<&'static str> {
             Some("its symbol table was stripped: strip with --strip-debug, which keeps it")
         }
         KnownBlocks::Damaged => Some("its path map or its section .pseudo_probe is damaged"),
-        KnownBlocks::Unread => Some("the file was gone when its first sample came"),
+        KnownBlocks::Unread => Some("the file was gone or changed when its samples were read"),
         KnownBlocks::Copied { .. } => Some("the copy of its path map cannot be read"),
     }
 }

@@ -1,7 +1,12 @@
 //! Golden files of the report of a watched run.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use holloway_analysis::samples::{SampledCode, SampledFile, SampledRun, SourceLine};
+use holloway_analysis::samples::{
+    RecordedBranches, SampledCode, SampledFile, SampledRun, SourceLine,
+};
+use holloway_format::branches::{
+    BranchFile, BranchQuality, EdgeSamples, FunctionBranches, RecordSource,
+};
 use holloway_format::samples::{KnownBlocks, MonitorState, SampleClock};
 use holloway_format::{Count, FunctionIndex, ProgramSamples};
 use holloway_report::{Options, SampleView, Source, json, terminal};
@@ -91,6 +96,7 @@ fn run() -> SampledRun {
                 vec![by_symbol("", 40)],
             ),
         ],
+        records: None,
         damage: Vec::new(),
     }
 }
@@ -150,4 +156,116 @@ fn runs_without_samples_and_without_selected_functions_say_so() {
     };
     let empty = text(&empty, SampleView::Blocks, &Options::new(&Numbered));
     assert!(empty.contains("no sample: the watched programs used no CPU time"));
+}
+
+/// The run, with branch records of the function `slide`: ten times path 1, and 20 calls.
+fn with_records(depth: u64) -> SampledRun {
+    let map = image("app", vec![module("a", vec![slide()])]);
+    let edge = |edge, count, mispredicted| EdgeSamples {
+        edge,
+        count: Count(count),
+        mispredicted: Count(mispredicted),
+    };
+    let function = FunctionBranches {
+        index: FunctionIndex::default(),
+        calls: Count(20),
+        edges: vec![
+            edge(0, 19, 0),
+            edge(4, 19, 0),
+            edge(6, 12, 3),
+            edge(7, 11, 0),
+            edge(8, 10, 0),
+        ],
+        paths: match depth {
+            0 => Vec::new(),
+            _ => vec![(1, Count(10))],
+        },
+    };
+    SampledRun {
+        records: Some(RecordedBranches {
+            facts: BranchFile {
+                source: RecordSource::PerfData,
+                name: "perf.data".to_owned(),
+                event: "cycles:u".to_owned(),
+                depth,
+                kernel: 4,
+                other_events: 0,
+                damaged: 0,
+                quality: BranchQuality {
+                    stacks: 5,
+                    branches: 160,
+                    runs: 99,
+                    impossible_runs: 1,
+                    transitions: 200,
+                    unmatched: 1,
+                    ambiguous: 1,
+                    paths: 9,
+                },
+                files: Vec::new(),
+            },
+            files: vec![(map, vec![function])],
+        }),
+        ..run()
+    }
+}
+
+#[test]
+fn branch_records_show_edges_and_paths_as_sampled() {
+    let options = Options::new(&Numbered);
+    for (view, texts) in [
+        (
+            SampleView::Paths,
+            [
+                "sampled, not exact: paths in stacks of up to 32 taken branches, 160 in all",
+                "10 ×",
+                "Hottest paths",
+            ],
+        ),
+        (
+            SampleView::Edges,
+            [
+                "sampled, not exact: edges in stacks of up to 32",
+                "b3 → b4",
+                "Hottest edges",
+            ],
+        ),
+        (
+            SampleView::Branches,
+            [
+                "3 on 71 edges taken, measured: slide b3 100.0 %",
+                "Hardest branches",
+                "kernel",
+            ],
+        ),
+        (
+            SampleView::Functions,
+            [
+                "imported      perf.data, event cycles:u",
+                "160 taken, in 5 stacks of up to 32; 9 paths within one stack",
+                "1.0 % of 100 runs between two branches are impossible",
+            ],
+        ),
+    ] {
+        let shown = text(&with_records(32), view, &options);
+        let joined = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        for text in texts {
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(joined.contains(&text), "{view:?}: {text}\n{shown}");
+        }
+    }
+    let mut out = Vec::new();
+    json::samples::write(&with_records(32), &options, &mut out).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let function = &document["records"]["functions"][0];
+    assert_eq!(
+        (&function["calls"], &function["paths"][0]["count"]),
+        (&20.into(), &10.into())
+    );
+    assert_eq!(function["edges"][2]["mispredicted"], 3, "{function}");
+    // Without stacks there are no paths.
+    let shown = text(&with_records(0), SampleView::Paths, &options);
+    assert!(
+        shown.contains("no selected path lies within one stack"),
+        "{shown}"
+    );
 }

@@ -51,11 +51,49 @@ pub enum Action {
         /// The file.
         file: MappedFile,
     },
+    /// A thread of the process took these branches before its next sample, the oldest first.
+    Branches {
+        /// The branches.
+        stack: Vec<BranchEntry>,
+    },
     /// A thread of the process executed this address.
     Sample {
         /// The address.
         address: u64,
     },
+}
+
+/// A taken branch, as a processor recorded it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BranchEntry {
+    /// The address of the branch, 0 if it is hidden.
+    pub from: u64,
+    /// The address of its target, 0 if it is hidden.
+    pub to: u64,
+    /// Whether the processor mispredicted it.
+    pub mispredicted: bool,
+}
+
+/// A taken branch between files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocatedBranch {
+    /// The place of the branch.
+    pub from: Located,
+    /// The place of its target.
+    pub to: Located,
+    /// Whether the processor mispredicted it.
+    pub mispredicted: bool,
+}
+
+/// The place of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Located {
+    /// An offset in a mapped file.
+    File(FileId, u64),
+    /// Outside of all mapped files.
+    Nowhere,
+    /// The kernel.
+    Kernel,
 }
 
 /// A file that a process mapped. Two builds of a program may have one path.
@@ -103,6 +141,8 @@ pub struct AddressSpaces {
     executions: BTreeMap<u64, Execution>,
     /// Number of the next execution.
     next_execution: u64,
+    /// Branch stacks, the oldest branch first.
+    stacks: Vec<Vec<LocatedBranch>>,
 }
 
 /// The samples of one execution.
@@ -161,6 +201,22 @@ impl AddressSpaces {
                 execution.program.get_or_insert(file);
                 execution.files.insert(file);
             }
+            Action::Branches { stack } => {
+                let mappings = &self.process(event.process).mappings;
+                let place = |address: u64| match locate(mappings, address) {
+                    // Addresses of the kernel are in the upper half, or hidden.
+                    _ if address == 0 || address >> 63 == 1 => Located::Kernel,
+                    Some((file, offset)) => Located::File(file, offset),
+                    None => Located::Nowhere,
+                };
+                let branches = stack.into_iter().map(|entry| LocatedBranch {
+                    from: place(entry.from),
+                    to: place(entry.to),
+                    mispredicted: entry.mispredicted,
+                });
+                let branches = branches.collect();
+                self.stacks.push(branches);
+            }
             Action::Sample { address } => {
                 let process = self.process(event.process);
                 let location = locate(&process.mappings, address);
@@ -173,6 +229,11 @@ impl AddressSpaces {
                 }
             }
         }
+    }
+
+    /// Takes the branch stacks that were added since the last call.
+    pub fn take_stacks(&mut self) -> Vec<Vec<LocatedBranch>> {
+        std::mem::take(&mut self.stacks)
     }
 
     /// A file.
@@ -346,6 +407,38 @@ mod tests {
         let shell = spaces.executions().nth(1).unwrap();
         assert_eq!((shell.unmapped, shell.process), (1, 8));
         assert_eq!(spaces.path(shell.program.unwrap()), Path::new("sh"));
+    }
+
+    #[test]
+    fn stacks_are_located_in_the_mappings_of_their_time() {
+        let mut spaces = AddressSpaces::default();
+        let entry = |from, to| BranchEntry {
+            from,
+            to,
+            mispredicted: false,
+        };
+        add(&mut spaces, 7, Action::Exec);
+        add(&mut spaces, 7, mapping(0x1000, 0x1000, 0x200, "app"));
+        let stack = vec![
+            entry(0x1010, 0x9000),
+            entry(1 << 63, 0x1020),
+            entry(0x1030, 0),
+        ];
+        add(&mut spaces, 7, Action::Branches { stack });
+        add(&mut spaces, 7, mapping(0x1000, 0x1000, 0, "other"));
+        let stacks = spaces.take_stacks();
+        let places: Vec<_> = stacks[0]
+            .iter()
+            .map(|branch| (branch.from, branch.to))
+            .collect();
+        let file = |offset| Located::File(FileId(0), offset);
+        let expected = [
+            (file(0x210), Located::Nowhere),
+            (Located::Kernel, file(0x220)),
+            (file(0x230), Located::Kernel),
+        ];
+        assert_eq!((stacks.len(), &places[..]), (1, &expected[..]));
+        assert!(spaces.take_stacks().is_empty());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use perf_event::{Sampler, data};
 
-use crate::address_spaces::{Action, Event, FileIdentity, MappedFile};
+use crate::address_spaces::{Action, BranchEntry, Event, FileIdentity, MappedFile};
 use crate::tick;
 
 /// `PERF_RECORD_MISC_COMM_EXEC`: the name of a process changed because of an exec.
@@ -57,6 +57,7 @@ impl Buffers {
                     Ok(data::Record::LostSamples(lost)) => self.lost += lost.lost,
                     Ok(parsed) => {
                         let time = trailing_time(&record.to_contiguous());
+                        self.events.extend(branches(&parsed));
                         self.events.extend(event(parsed, is_exec, time));
                     }
                     Err(_) if is_without_registers(record.ty(), record.len()) => {}
@@ -112,6 +113,25 @@ fn trailing_time(record: &[u8]) -> u64 {
     record
         .last_chunk()
         .map_or(0, |time| u64::from_ne_bytes(*time))
+}
+
+/// The branch stack of a sample, as an event before the sample.
+fn branches(record: &data::Record<'_>) -> Option<Event> {
+    let data::Record::Sample(sample) = record else {
+        return None;
+    };
+    let entries = sample.lbr()?.iter().map(|entry| BranchEntry {
+        from: entry.from(),
+        to: entry.to(),
+        mispredicted: entry.mispred(),
+    });
+    // The kernel writes the newest branch first.
+    let stack: Vec<BranchEntry> = entries.rev().collect();
+    (!stack.is_empty()).then_some(Event {
+        time: sample.time()?,
+        process: sample.pid()?,
+        action: Action::Branches { stack },
+    })
 }
 
 /// The event of a record. `None` for records that do not matter here.

@@ -22,6 +22,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use holloway_abi::MAP_SECTION;
+use holloway_format::samples::KnownBlocks;
 use holloway_format::{
     BlockStart, FormatError, FunctionIndex, ImageMap, ProbedCode, decode_image, read_block_probes,
 };
@@ -55,11 +56,17 @@ pub struct CodeMap {
     segments: Segments,
 }
 
+/// The code of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct CodeRange {
-    start: u64,
-    end: u64,
-    block: BlockIndex,
+pub struct CodeRange {
+    /// The first address.
+    pub start: u64,
+    /// The first address after the code.
+    pub end: u64,
+    /// The block.
+    pub block: BlockIndex,
+    /// Whether a symbol starts here.
+    pub is_symbol: bool,
 }
 
 /// The reason why a file has no addresses of blocks.
@@ -83,6 +90,19 @@ pub enum CodeMapError {
     /// The section of pseudo-probes is damaged.
     #[error("its section .pseudo_probe is damaged: {0}")]
     Probes(FormatError),
+}
+
+impl CodeMapError {
+    /// What a record of samples says about such a file.
+    pub fn known_blocks(&self) -> KnownBlocks {
+        match self {
+            Self::Unreadable => KnownBlocks::Unread,
+            Self::NotWoven => KnownBlocks::NotWoven,
+            Self::NoProbes => KnownBlocks::NoProbes,
+            Self::NoSymbols => KnownBlocks::NoSymbols,
+            Self::Map(_) | Self::Probes(_) => KnownBlocks::Damaged,
+        }
+    }
 }
 
 /// A symbol of the code.
@@ -142,6 +162,11 @@ impl CodeMap {
         let next = self.ranges.partition_point(|range| range.start <= address);
         let range = self.ranges[..next].last()?;
         (address < range.end).then_some(range.block)
+    }
+
+    /// The code of all blocks, ascending and disjoint.
+    pub fn ranges(&self) -> &[CodeRange] {
+        &self.ranges
     }
 
     /// The blocks and the addresses where their code starts, ascending. A block starts several times
@@ -212,6 +237,7 @@ impl CodeMap {
                         function,
                         block: start.block,
                     },
+                    is_symbol: start.offset == 0,
                 });
             }
         }

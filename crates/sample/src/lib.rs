@@ -9,6 +9,9 @@
 //!   the sampled files, (`processes`) the processes that ran before, (`period`) draws the time to the
 //!   next sample, (`tick`) is the clock that costs least, and (`control`) changes open events.
 //! - [`program_copy`] has the parts of a program that lead from addresses to blocks.
+//! - [`perf_data`] reads samples and branch stacks from files of `perf record`, and
+//!   [`pre_aggregated`] reads branches from BOLT's text. [`instruction`] tells calls, returns, and
+//!   jumps apart.
 //! - [`sampled_file`] reads facts about the files that a program mapped.
 //!
 //! This crate prints nothing. Of files, it writes only the copies that it is asked for.
@@ -21,8 +24,11 @@ mod control;
 pub mod cpu_clock;
 pub mod elf;
 mod files;
+pub mod instruction;
 pub mod monitor;
+pub mod perf_data;
 mod period;
+pub mod pre_aggregated;
 mod processes;
 pub mod program_copy;
 pub mod sampled_file;

@@ -24,10 +24,10 @@ use std::time::{Duration, Instant};
 use holloway_format::samples::{MonitorState, SampleClock, SampleRecord};
 use holloway_format::{Count, ProgramSamples};
 use perf_event::events::{Hardware, Software, Tracepoint};
-use perf_event::{Builder, SampleFlag, Sampler};
+use perf_event::{Builder, SampleBranchFlag, SampleFlag, Sampler};
 use rustix::io::Errno;
 
-use crate::address_spaces::AddressSpaces;
+use crate::address_spaces::{AddressSpaces, LocatedBranch};
 use crate::buffers::{Buffers, online_processors};
 use crate::files::SampledFiles;
 use crate::period::RandomFactors;
@@ -65,9 +65,8 @@ pub fn default_frequency(target: Target, clock: SampleClock) -> u64 {
     match (target, clock) {
         (_, SampleClock::Tick) => tick::frequency(),
         (Target::System, SampleClock::CpuTime) => FREQUENCY_OF_TIMER,
-        (Target::System, SampleClock::Cycles) | (Target::Process(_) | Target::AfterExec(_), _) => {
-            FREQUENCY
-        }
+        (Target::System, SampleClock::Cycles | SampleClock::Other)
+        | (Target::Process(_) | Target::AfterExec(_), _) => FREQUENCY,
     }
 }
 
@@ -94,6 +93,11 @@ pub enum MonitorError {
         /// What should be watched.
         target: Target,
     },
+    /// The machine records no branch stacks.
+    #[error(
+        "this machine has no branch stacks (LBR, BRS, BRBE), as in many virtual machines: leave out --branch-stacks, or record elsewhere with `perf record -j any,u` and use `holloway import`"
+    )]
+    NoBranchStacks,
     /// Another error of the system.
     #[error("cannot sample {}: {source}", of(.target))]
     System {
@@ -142,6 +146,25 @@ impl Monitor {
     /// # Errors
     /// If the kernel does not permit it, or the process does not run.
     pub fn start(target: Target, frequency: Option<NonZeroU64>) -> Result<Self, MonitorError> {
+        Self::open(target, frequency, BranchStacks::Unrecorded)
+    }
+
+    /// Starts like [`Monitor::start`], and records the taken branches before each sample.
+    ///
+    /// # Errors
+    /// Also if the machine records no branch stacks.
+    pub fn start_with_branch_stacks(
+        target: Target,
+        frequency: Option<NonZeroU64>,
+    ) -> Result<Self, MonitorError> {
+        Self::open(target, frequency, BranchStacks::Recorded)
+    }
+
+    fn open(
+        target: Target,
+        frequency: Option<NonZeroU64>,
+        stacks: BranchStacks,
+    ) -> Result<Self, MonitorError> {
         let error = |source: io::Error| error_of(target, source);
         let processors = online_processors().map_err(error)?;
         let mut factors = RandomFactors::new();
@@ -149,18 +172,26 @@ impl Monitor {
             let frequency =
                 frequency.map_or_else(|| default_frequency(target, clock), NonZeroU64::get);
             let source = Source::new(clock, frequency, factors.draw())?;
-            let samplers = open_all(target, &processors, source)?;
+            let samplers = open_all(target, &processors, source, stacks)?;
             Ok((samplers, clock, frequency))
         };
         let has_tick = target == Target::System && frequency.is_none();
-        let opened = open(SampleClock::Cycles).or_else(|error| match has_no_counter(&error) {
-            true if has_tick => {
-                open(SampleClock::Tick).or_else(|_: io::Error| open(SampleClock::CpuTime))
+        let opened =
+            open(SampleClock::Cycles).or_else(|error| match (has_no_counter(&error), stacks) {
+                (true, BranchStacks::Unrecorded) if has_tick => {
+                    open(SampleClock::Tick).or_else(|_: io::Error| open(SampleClock::CpuTime))
+                }
+                (true, BranchStacks::Unrecorded) => open(SampleClock::CpuTime),
+                // Some processors record stacks only of branches.
+                (true, BranchStacks::Recorded) => open(SampleClock::Other),
+                (false, _) => Err(error),
+            });
+        let (samplers, clock, frequency) = opened.map_err(|source| match stacks {
+            BranchStacks::Recorded if has_no_counter(&source) || is(&source, Errno::INVAL) => {
+                MonitorError::NoBranchStacks
             }
-            true => open(SampleClock::CpuTime),
-            false => Err(error),
-        });
-        let (samplers, clock, frequency) = opened.map_err(error)?;
+            BranchStacks::Recorded | BranchStacks::Unrecorded => error(source),
+        })?;
         let mut spaces = AddressSpaces::default();
         // The events are enabled already, so no mapping is missed in between.
         let running = match target {
@@ -203,7 +234,7 @@ impl Monitor {
             .for_each(|event| spaces.add(event));
         self.attribute();
         let period = match self.clock {
-            SampleClock::Cycles | SampleClock::CpuTime => {
+            SampleClock::Cycles | SampleClock::CpuTime | SampleClock::Other => {
                 setting(self.clock, self.frequency, self.factors.draw())
             }
             SampleClock::Tick => return,
@@ -226,6 +257,17 @@ impl Monitor {
     /// should be written before the program is changed.
     pub fn take_copies(&mut self) -> Vec<ProgramCopy> {
         self.files.take_copies()
+    }
+
+    /// Takes the branch stacks that were read since the last call, each with the oldest branch
+    /// first.
+    pub fn take_stacks(&mut self) -> Vec<Vec<LocatedBranch>> {
+        self.spaces.take_stacks()
+    }
+
+    /// The files of processes.
+    pub fn address_spaces(&self) -> &AddressSpaces {
+        &self.spaces
     }
 
     /// The samples up to now.
@@ -277,7 +319,7 @@ impl Monitor {
 /// average time longer or shorter. Each tick is a sample.
 fn setting(clock: SampleClock, frequency: u64, factor: f64) -> u64 {
     let setting = match clock {
-        SampleClock::Cycles => frequency as f64 / factor,
+        SampleClock::Cycles | SampleClock::Other => frequency as f64 / factor,
         SampleClock::CpuTime => 1e9 / frequency as f64 * factor,
         SampleClock::Tick => 1.0,
     };
@@ -289,6 +331,8 @@ fn setting(clock: SampleClock, frequency: u64, factor: f64) -> u64 {
 enum Source {
     /// A number of cycles, so that there are so many samples per second.
     Cycles { frequency: u64 },
+    /// A number of branches, so that there are so many samples per second.
+    Branches { frequency: u64 },
     /// The kernel's timer, after so many nanoseconds.
     Timer { period: u64 },
     /// The tracepoint in the kernel's tick.
@@ -300,6 +344,7 @@ impl Source {
         let setting = setting(clock, frequency, factor);
         Ok(match clock {
             SampleClock::Cycles => Self::Cycles { frequency: setting },
+            SampleClock::Other => Self::Branches { frequency: setting },
             SampleClock::CpuTime => Self::Timer { period: setting },
             SampleClock::Tick => Self::Tick {
                 tracepoint: tick::tracepoint().ok_or(io::ErrorKind::NotFound)?,
@@ -309,7 +354,12 @@ impl Source {
 }
 
 /// Opens an event on each processor, for each watched thread.
-fn open_all(target: Target, processors: &[usize], source: Source) -> io::Result<Vec<Sampler>> {
+fn open_all(
+    target: Target,
+    processors: &[usize],
+    source: Source,
+    stacks: BranchStacks,
+) -> io::Result<Vec<Sampler>> {
     let threads: Vec<Option<u32>> = match target {
         Target::System => vec![None],
         Target::AfterExec(process) => vec![Some(process)],
@@ -325,7 +375,8 @@ fn open_all(target: Target, processors: &[usize], source: Source) -> io::Result<
     let mut ended = None;
     for &thread in &threads {
         for &processor in processors {
-            let builder = |reports: BuildIds| builder(target, thread, processor, source, reports);
+            let builder =
+                |reports: BuildIds| builder(target, thread, processor, source, stacks, reports);
             let opened = builder(BuildIds::Reported)
                 .build()
                 .or_else(
@@ -338,7 +389,9 @@ fn open_all(target: Target, processors: &[usize], source: Source) -> io::Result<
                 .and_then(|counter| counter.sampled(size))
                 .and_then(|sampler| match source {
                     Source::Tick { .. } => Ok(tick::set_filter(&sampler).map(|()| sampler)?),
-                    Source::Cycles { .. } | Source::Timer { .. } => Ok(sampler),
+                    Source::Cycles { .. } | Source::Branches { .. } | Source::Timer { .. } => {
+                        Ok(sampler)
+                    }
                 });
             match opened {
                 Ok(sampler) => samplers.push(sampler),
@@ -356,6 +409,13 @@ fn open_all(target: Target, processors: &[usize], source: Source) -> io::Result<
     }
 }
 
+/// Whether samples have the taken branches before them.
+#[derive(Clone, Copy)]
+enum BranchStacks {
+    Recorded,
+    Unrecorded,
+}
+
 /// Whether mappings are reported with the build ids of files.
 #[derive(Clone, Copy)]
 enum BuildIds {
@@ -368,20 +428,24 @@ fn builder(
     thread: Option<u32>,
     processor: usize,
     source: Source,
+    stacks: BranchStacks,
     build_ids: BuildIds,
 ) -> Builder<'static> {
     let mut builder = match source {
         Source::Cycles { .. } => Builder::new(Hardware::CPU_CYCLES),
+        Source::Branches { .. } => Builder::new(Hardware::BRANCH_INSTRUCTIONS),
         Source::Timer { .. } => Builder::new(Software::CPU_CLOCK),
         Source::Tick { tracepoint } => Builder::new(Tracepoint::with_id(tracepoint)),
     };
     match source {
-        Source::Cycles { frequency } => builder.sample_frequency(frequency),
+        Source::Cycles { frequency } | Source::Branches { frequency } => {
+            builder.sample_frequency(frequency)
+        }
         Source::Timer { period } => builder.sample_period(period),
         Source::Tick { .. } => builder.sample_period(1),
     };
     match source {
-        Source::Cycles { .. } | Source::Timer { .. } => {
+        Source::Cycles { .. } | Source::Branches { .. } | Source::Timer { .. } => {
             builder.exclude_kernel(true).sample(SampleFlag::IP)
         }
         Source::Tick { .. } => {
@@ -398,9 +462,14 @@ fn builder(
         Target::System | Target::Process(_) => builder.enabled(true),
         Target::AfterExec(_) => builder.enable_on_exec(true),
     };
+    let branches = match stacks {
+        BranchStacks::Recorded => SampleFlag::BRANCH_STACK,
+        BranchStacks::Unrecorded => SampleFlag::empty(),
+    };
     builder
         .one_cpu(processor)
-        .sample(SampleFlag::TID | SampleFlag::TIME)
+        .sample(SampleFlag::TID | SampleFlag::TIME | branches)
+        .branch_sample_type(SampleBranchFlag::USER | SampleBranchFlag::ANY)
         .sample_id_all(true)
         .mmap(true)
         .mmap2(true)

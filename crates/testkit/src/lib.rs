@@ -6,10 +6,12 @@
 //! dependency of this crate would be two different copies with different types.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+pub mod branches;
 pub mod build;
 pub mod heads;
 pub mod naive;
 pub mod narrow;
+pub mod perf_data;
 pub mod raw;
 pub mod repair;
 pub mod samples;

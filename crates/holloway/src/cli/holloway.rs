@@ -70,6 +70,9 @@ pub(crate) enum Command {
     /// the time goes; needs no counters
     #[command(after_help = MONITOR_EXAMPLES)]
     Monitor(MonitorArgs),
+    /// Import samples and branch records: a perf.data file, or BOLT's pre-aggregated text
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import(ImportArgs),
     /// Keep the profiles of watched programs in a store: add new runs, let old ones fade, and say
     /// what is worth optimizing again
     #[command(after_help = MANAGER_EXAMPLES)]
@@ -146,6 +149,16 @@ Examples:
 
 Samples name blocks of programs that were built with --collect none, and functions and lines of all
 others. They are time-based: they tell where the time goes, not how often code runs.";
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  perf record -j any,u -- ./app && holloway import perf.data
+  holloway import perf.data --view paths -o runs/day
+  holloway import perf.data builds/app             the recorded program, if it has moved
+  holloway import branches.txt ./app               BOLT's text: B, F, T, and S lines
+
+Build programs with --collect none: then branch stacks (perf record -j any,u) show edges and paths.
+They are sampled, not exact. Other samples show where the time goes, as `holloway monitor` does.";
 
 const MANAGER_EXAMPLES: &str = "\
 Examples:
@@ -241,6 +254,10 @@ pub(crate) struct MonitorArgs {
     /// without a counter of cycles, one in each tick of the kernel, or 256]
     #[arg(long, value_name = "HZ", value_parser = parse_frequency)]
     pub(crate) frequency: Option<NonZeroU64>,
+    /// Also record the taken branches before each sample, on machines that can: they show edges and
+    /// paths of programs that were built with --collect none
+    #[arg(long)]
+    pub(crate) branch_stacks: bool,
     /// The directory for the run's data.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -250,6 +267,23 @@ pub(crate) struct MonitorArgs {
     /// The program to run and watch, and its arguments
     #[arg(required_unless_present_any = ["system", "pid"], trailing_var_arg = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) program: Vec<OsString>,
+}
+
+/// `holloway import`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// A file of `perf record`, or BOLT's pre-aggregated text
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Recorded programs or libraries, if they are not where they were; for a text, its program
+    #[arg(value_name = "PROGRAM", value_hint = ValueHint::FilePath)]
+    pub(crate) programs: Vec<PathBuf>,
+    /// The directory for the run's data.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// The report.
+    #[command(flatten)]
+    pub(crate) view: ViewArgs,
 }
 
 /// `holloway manager`.

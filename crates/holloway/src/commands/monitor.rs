@@ -10,11 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use holloway_collect::error::{MonitorRunError, RunError};
+use holloway_collect::samples::Watching;
 use holloway_collect::{child, run_directory, samples};
 use holloway_format::samples::SampleRecord;
 use holloway_link::program::find_program;
 use holloway_report::plural;
-use holloway_sample::monitor::{Monitor, Target};
+use holloway_sample::monitor::Target;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::cli::{MonitorArgs, OutputArgs, ViewArgs};
@@ -60,7 +61,7 @@ fn watch_program(
         command.arg(program).args(program_args);
         command
     };
-    let watched = samples::run_watched(command, args.frequency, &directory);
+    let watched = samples::run_watched(command, watching(args), &directory);
     let (end, record) = watched.map_err(|error| failure(&directory, program, &error))?;
     finish(&directory, &record, &args.output, &args.view)?;
     Ok(ExitCode::from(child::exit_code(end.status)))
@@ -97,7 +98,8 @@ fn watch_running(target: Target, name: &str, args: &MonitorArgs) -> Result<ExitC
                 Target::System | Target::AfterExec(_) => false,
             }
     };
-    let watched = Monitor::start(target, args.frequency)
+    let watched = watching(args)
+        .start(target)
         .map_err(MonitorRunError::from)
         .and_then(|monitor| {
             // The user can trust this line: the events are open.
@@ -107,6 +109,13 @@ fn watch_running(target: Target, name: &str, args: &MonitorArgs) -> Result<ExitC
     let record = watched.map_err(|error| failure(&directory, name.as_ref(), &error))?;
     finish(&directory, &record, &args.output, &args.view)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn watching(args: &MonitorArgs) -> Watching {
+    Watching {
+        frequency: args.frequency,
+        branch_stacks: args.branch_stacks,
+    }
 }
 
 fn create(output: &OutputArgs, name: &str) -> Result<PathBuf> {

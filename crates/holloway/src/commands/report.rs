@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_abi::Unit;
+use holloway_analysis::samples::{RecordedBranches, SampledRun};
 use holloway_analysis::{Function, RunProfile};
 use holloway_collect::load::Loaded;
 use holloway_collect::samples;
@@ -189,7 +190,11 @@ fn head(index: usize) -> Head {
 }
 
 fn print_samples(run: &Path, views: &[ViewArgs], base: Option<PathBuf>) -> Result<()> {
-    let sample_views: Vec<SampleView> = views.iter().map(sample_view).collect::<Result<_>>()?;
+    let run = samples::load(run)?;
+    let sample_views: Vec<SampleView> = views
+        .iter()
+        .map(|view| sample_view(view, &run))
+        .collect::<Result<_>>()?;
     let view = views.first().expect("at least one view");
     let source = source();
     let options = Options {
@@ -197,7 +202,6 @@ fn print_samples(run: &Path, views: &[ViewArgs], base: Option<PathBuf>) -> Resul
         cwd: base,
         ..options(&view.list, &source)
     };
-    let run = samples::load(run)?;
     printing::warn_partly(holloway_report::check_sampled(&run, &options))?;
     if view.list.style.format == OutputFormat::Json {
         return write_out(|out| holloway_report::json::samples::write(&run, &options, out));
@@ -216,10 +220,18 @@ fn print_samples(run: &Path, views: &[ViewArgs], base: Option<PathBuf>) -> Resul
 ///
 /// # Errors
 /// If samples have no such view.
-fn sample_view(args: &ViewArgs) -> Result<SampleView> {
+fn sample_view(args: &ViewArgs, run: &SampledRun) -> Result<SampleView> {
     let counted_only = args.uncovered || args.sort.is_some() || args.min_share.is_some();
+    let has_samples = run.files.iter().any(|file| !file.code.is_empty());
+    let has = |what: fn(&RecordedBranches) -> bool| run.records.as_ref().is_some_and(what);
+    let has_branches = has(RecordedBranches::has_branches);
     match args.view {
+        None if !counted_only && !has_samples && has_branches => Ok(SampleView::Edges),
         None if !counted_only => Ok(SampleView::Functions),
+        Some(View::Paths) if has(RecordedBranches::has_paths) => Ok(SampleView::Paths),
+        Some(View::Paths) if has_branches => Err(Failure::usage(
+            "this run has branches without stacks, which show no paths: use --view edges or branches, or record stacks (perf record -j any,u)",
+        )),
         Some(View::Functions) => Ok(SampleView::Functions),
         Some(View::Blocks) => Ok(SampleView::Blocks),
         Some(View::Lines) => Ok(SampleView::Lines),

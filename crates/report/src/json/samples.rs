@@ -3,16 +3,17 @@
 use std::io::{self, Write};
 
 use holloway_analysis::samples::{
-    Basis, SampledRun, SourceLine, TimeProfile, TimedFunction, time_profile,
+    Basis, RecordedBranches, SampledRun, SourceLine, TimeProfile, TimedFunction, time_profile,
 };
 use holloway_format::Count;
 use holloway_format::samples::{KnownBlocks, MonitorState};
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
+use crate::names;
 use crate::notes::sentence;
 use crate::options::Options;
-use crate::samples::{blocks_code, clock_code, kept};
+use crate::samples::{blocks_code, clock_basis_code, clock_code, kept, source_code};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -26,10 +27,56 @@ struct Document<'a> {
     lost: u64,
     without_file: Count,
     damage: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    records: Option<Records<'a>>,
     programs: Vec<ProgramRecord<'a>>,
     files: Vec<FileRecord<'a>>,
     functions: Vec<FunctionRecord<'a>>,
     lines: Vec<LineRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct Records<'a> {
+    source: &'static str,
+    name: &'a str,
+    event: &'a str,
+    depth: u64,
+    stacks: u64,
+    branches: u64,
+    runs: u64,
+    impossible_runs: u64,
+    transitions: u64,
+    unmatched: u64,
+    ambiguous: u64,
+    paths: u64,
+    kernel: u64,
+    other_events: u64,
+    damaged: u64,
+    functions: Vec<BranchFunction<'a>>,
+}
+
+#[derive(Serialize)]
+struct BranchFunction<'a> {
+    name: String,
+    linkage_name: &'a str,
+    calls: Count,
+    edges: Vec<EdgeRecord>,
+    paths: Vec<PathRecord>,
+}
+
+#[derive(Serialize)]
+struct EdgeRecord {
+    edge: u32,
+    from: u32,
+    to: u32,
+    count: Count,
+    mispredicted: Count,
+}
+
+#[derive(Serialize)]
+struct PathRecord {
+    path: u64,
+    count: Count,
 }
 
 #[derive(Serialize)]
@@ -114,7 +161,7 @@ pub fn write(run: &SampledRun, options: &Options<'_>, out: &mut dyn Write) -> io
     });
     let document = Document {
         schema: SCHEMA,
-        basis: "time",
+        basis: clock_basis_code(run.clock),
         clock: clock_code(run.clock),
         frequency: run.frequency,
         duration_ns: run.duration_ns,
@@ -126,6 +173,10 @@ pub fn write(run: &SampledRun, options: &Options<'_>, out: &mut dyn Write) -> io
         lost: run.lost,
         without_file: run.without_file,
         damage: run.damage.iter().map(sentence).collect(),
+        records: run
+            .records
+            .as_ref()
+            .map(|records| records_of(records, options)),
         programs: run
             .programs
             .iter()
@@ -143,6 +194,64 @@ pub fn write(run: &SampledRun, options: &Options<'_>, out: &mut dyn Write) -> io
             .collect(),
     };
     document::write(&document, out)
+}
+
+fn records_of<'a>(records: &'a RecordedBranches, options: &Options<'_>) -> Records<'a> {
+    let (facts, quality) = (&records.facts, &records.facts.quality);
+    let functions = records.files.iter().flat_map(|(map, functions)| {
+        let functions = functions.iter();
+        functions.filter_map(|function| Some((map.function(function.index)?, function)))
+    });
+    let functions = functions.map(|(map, function)| {
+        let edges = function.edges.iter().filter_map(|edge| {
+            let ends = map.edges.get(edge.edge as usize)?;
+            Some(EdgeRecord {
+                edge: edge.edge,
+                from: ends.from,
+                to: ends.to,
+                count: edge.count,
+                mispredicted: edge.mispredicted,
+            })
+        });
+        let paths = function.paths.iter();
+        BranchFunction {
+            name: names::display(&map.linkage_name, &map.name),
+            linkage_name: &map.linkage_name,
+            calls: function.calls,
+            edges: edges.collect(),
+            paths: paths
+                .map(|&(path, count)| PathRecord { path, count })
+                .collect(),
+        }
+    });
+    let matches = options.function.as_ref();
+    let keeps = |name: &str| matches.is_none_or(|regex| regex.is_match(name));
+    let mut functions: Vec<BranchFunction<'_>> =
+        functions.filter(|function| keeps(&function.name)).collect();
+    let weight = |function: &BranchFunction<'_>| {
+        let counts = function.edges.iter().map(|edge| edge.count);
+        counts.fold(Count::ZERO, Count::saturating_add)
+    };
+    functions.sort_by_key(|function| std::cmp::Reverse(weight(function)));
+    functions.truncate(options.top.unwrap_or(usize::MAX));
+    Records {
+        source: source_code(facts.source),
+        name: &facts.name,
+        event: &facts.event,
+        depth: facts.depth,
+        stacks: quality.stacks,
+        branches: quality.branches,
+        runs: quality.runs,
+        impossible_runs: quality.impossible_runs,
+        transitions: quality.transitions,
+        unmatched: quality.unmatched,
+        ambiguous: quality.ambiguous,
+        paths: quality.paths,
+        kernel: facts.kernel,
+        other_events: facts.other_events,
+        damaged: facts.damaged,
+        functions,
+    }
 }
 
 fn files<'a>(run: &'a SampledRun, profile: &TimeProfile) -> Vec<FileRecord<'a>> {

@@ -7,14 +7,18 @@
 //!   no blocks     libc.so.6: functions by symbol
 //! ```
 
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 
 use holloway_analysis::Function;
+use holloway_analysis::branch_profile;
 use holloway_analysis::estimate::estimate;
 use holloway_analysis::samples::{
-    Basis, SampledRun, SourceLine, TimeProfile, TimedBlock, TimedFunction, time_profile,
+    Basis, RecordedBranches, SampledRun, SourceLine, TimeProfile, TimedBlock, TimedFunction,
+    time_profile,
 };
-use holloway_format::samples::{KnownBlocks, MonitorState};
+use holloway_format::branches::RecordSource;
+use holloway_format::samples::{KnownBlocks, MonitorState, SampleClock};
 use holloway_format::{Count, ProgramSamples};
 
 use super::paint::{Ink, Line, Page, clip, clip_start};
@@ -24,7 +28,7 @@ use crate::cpu_time::file_name;
 use crate::notes::sentence;
 use crate::numbers::{grouped, plural, seconds, share, three_digits};
 use crate::options::{Head, Options};
-use crate::samples::{SampleView, advice, basis_words, clock_words, kept};
+use crate::samples::{SampleView, advice, basis_words, clock_basis, clock_words, kept};
 
 /// Maximum number of names in a list.
 const MAX_NAMES: usize = 5;
@@ -53,7 +57,18 @@ pub fn write(
     if options.head == Head::Shown {
         sheet.write_head()?;
     }
+    let has_branches = run
+        .records
+        .as_ref()
+        .is_some_and(RecordedBranches::has_branches);
     match view {
+        SampleView::Edges | SampleView::Branches | SampleView::Paths
+            if has_branches || profile.samples > Count::ZERO =>
+        {
+            drop(sheet);
+            write_counts(run, view, options, &mut out)?;
+            return out.flush();
+        }
         _ if profile.samples == Count::ZERO => {
             let text = "no sample: the watched programs used no CPU time in user mode";
             sheet.page.text(Ink::Alarm, text)?;
@@ -63,39 +78,58 @@ pub fn write(
             let text = "no selected function has samples";
             sheet.page.text(Ink::Alarm, text)?;
         }
-        SampleView::Functions => sheet.write_functions()?,
+        SampleView::Functions | SampleView::Edges | SampleView::Branches | SampleView::Paths => {
+            sheet.write_functions()?;
+        }
         SampleView::Blocks => sheet.write_blocks()?,
         SampleView::Lines => sheet.write_lines()?,
-        SampleView::Edges | SampleView::Branches => {
-            drop(sheet);
-            write_estimate(run, view, options, &mut out)?;
-            return out.flush();
-        }
     }
     drop(sheet);
     out.flush()
 }
 
-/// Writes estimated executions of edges or branches.
-fn write_estimate(
+/// Writes edges, branches, or paths: from branch records if there are any, else estimated.
+fn write_counts(
     run: &SampledRun,
     view: SampleView,
     options: &Options<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let estimate = estimate(run);
-    let mut sheet = super::sheet::Sheet::new(&estimate, options, out);
-    if let Some(text) = basis_words(estimate.basis) {
-        sheet.fact("estimate", &text)?;
+    let records = run
+        .records
+        .as_ref()
+        .filter(|records| records.has_branches());
+    let (counts, label) = match records {
+        Some(records) if view == SampleView::Paths => (branch_profile::paths(records), "paths"),
+        Some(records) => (branch_profile::edges(records), "edges"),
+        None => (estimate(run), "estimate"),
+    };
+    let mut sheet = super::sheet::Sheet::new(&counts, options, out);
+    if let Some(text) = basis_words(counts.basis) {
+        sheet.fact(label, &text)?;
     }
     let selected = |(id, function): (_, &Function)| function.ran() && sheet.keeps(id);
-    if !estimate.ids().any(selected) {
+    if !counts.ids().any(selected) {
         sheet.page.gap()?;
-        let text = "no selected function has samples in known blocks: build with --collect none";
+        let text = match (records, view) {
+            (Some(_), SampleView::Paths) => {
+                "no selected path lies within one stack: see --view edges"
+            }
+            (Some(_), _) => "no selected function has branch records",
+            (None, _) => {
+                "no selected function has samples in known blocks: build with --collect none"
+            }
+        };
         return sheet.page.text(Ink::Alarm, text);
+    }
+    if let (Some(records), SampleView::Branches) = (records, view)
+        && let Some(text) = mispredicted(records)
+    {
+        sheet.fact("mispredicted", &text)?;
     }
     match view {
         SampleView::Branches => super::predictability::write(&mut sheet),
+        SampleView::Paths => super::paths::write(&mut sheet),
         SampleView::Edges | SampleView::Functions | SampleView::Blocks | SampleView::Lines => {
             super::edges::write(&mut sheet)
         }
@@ -118,21 +152,19 @@ impl Sheet<'_> {
 
     fn write_head(&mut self) -> io::Result<()> {
         let run = self.run;
-        let facts = format!(
-            "time-based: {} in {}, about {} per second of {}",
-            plural(self.profile.samples, "sample"),
-            seconds(run.duration_ns as f64 / 1e9),
-            grouped(run.frequency),
-            clock_words(run.clock)
-        );
-        self.title("Samples", &facts)?;
+        self.title("Samples", &samples_words(run, self.profile.samples))?;
         if run.state == MonitorState::Watching {
             self.fact(
                 "state",
                 "the monitor still watches, or was killed: samples up to its last writing",
             )?;
         }
-        self.fact("programs", &programs(run, self.profile.samples))?;
+        if let Some(records) = &run.records {
+            self.write_records(records)?;
+        }
+        if self.profile.samples > Count::ZERO {
+            self.fact("programs", &programs(run, self.profile.samples))?;
+        }
         let (known, unknown): (Vec<usize>, Vec<usize>) =
             self.files_by_samples().into_iter().partition(|&file| {
                 let file = &run.files[file];
@@ -181,6 +213,65 @@ impl Sheet<'_> {
             self.labeled(Ink::Alarm, "damage", &sentence(note))?;
         }
         Ok(())
+    }
+
+    /// Where the samples come from, and how much of the branch records could be used.
+    fn write_records(&mut self, records: &RecordedBranches) -> io::Result<()> {
+        let facts = &records.facts;
+        match facts.source {
+            RecordSource::Monitor => {}
+            RecordSource::PerfData | RecordSource::PreAggregated => {
+                let event = match facts.event.is_empty() {
+                    true => String::new(),
+                    false => format!(", event {}", facts.event),
+                };
+                self.fact("imported", &format!("{}{event}", facts.name))?;
+            }
+        }
+        let quality = &facts.quality;
+        if quality.branches > 0 {
+            let stacks = match facts.depth {
+                0 => "without stacks, so paths are unknown".to_owned(),
+                depth => format!(
+                    "in {} of up to {}; {} within one stack",
+                    plural(quality.stacks, "stack"),
+                    grouped(depth),
+                    plural(quality.paths, "path")
+                ),
+            };
+            let text = format!("{} taken, {stacks}", grouped(quality.branches));
+            self.fact("branches", &text)?;
+        }
+        let runs = quality.runs.saturating_add(quality.impossible_runs);
+        if quality.impossible_runs > 0 {
+            let text = format!(
+                "{} of {} runs between two branches are impossible: the processor lost branches",
+                share(Count(quality.impossible_runs), Count(runs)),
+                grouped(runs)
+            );
+            self.fact("left out", &text)?;
+        }
+        let unknown = quality.unmatched.saturating_add(quality.ambiguous);
+        if unknown > 0 {
+            let text = format!(
+                "{} of {} steps from block to block fit no edge: the code generator changed the code",
+                share(Count(unknown), Count(quality.transitions)),
+                grouped(quality.transitions)
+            );
+            self.fact("left out", &text)?;
+        }
+        let others = [
+            (facts.kernel, "sample", "in the kernel"),
+            (facts.other_events, "sample", "of other events"),
+            (facts.damaged, "damaged record", ""),
+        ];
+        let others = others.into_iter().filter(|(count, ..)| *count > 0);
+        let others = others.map(|(count, noun, place)| format!("{} {place}", plural(count, noun)));
+        let others: Vec<String> = others.map(|text| text.trim_end().to_owned()).collect();
+        match others.is_empty() {
+            true => Ok(()),
+            false => self.fact("left out", &others.join(", ")),
+        }
     }
 
     /// The samples whose function is unknown, by file. `None` if there are none.
@@ -367,10 +458,11 @@ impl Sheet<'_> {
 
     fn view_title(&mut self, title: &str, shown: usize, ranked: usize) -> io::Result<()> {
         let text = format!(
-            "{} of {} with samples, by share of {} (time-based)",
+            "{} of {} with samples, by share of {} ({})",
             grouped(shown as u64),
             grouped(ranked as u64),
-            plural(self.profile.samples, "sample")
+            plural(self.profile.samples, "sample"),
+            clock_basis(self.run.clock)
         );
         self.page.gap()?;
         self.title(title, &text)
@@ -391,6 +483,62 @@ impl Sheet<'_> {
         line.put(Ink::Plain, "  ").left(ink, label, 14);
         self.page.wrapped(line, Ink::Plain, text)
     }
+}
+
+/// How many samples there are, and what they tell.
+fn samples_words(run: &SampledRun, total: Count) -> String {
+    let samples = plural(total, "sample");
+    let basis = clock_basis(run.clock);
+    let time = match run.duration_ns {
+        0 => String::new(),
+        duration => format!(" in {}", seconds(duration as f64 / 1e9)),
+    };
+    match run.clock {
+        SampleClock::Other => format!("{basis}: {samples}{time}"),
+        SampleClock::Cycles | SampleClock::CpuTime | SampleClock::Tick => format!(
+            "{basis}: {samples}{time}, about {} per second of {}",
+            grouped(run.frequency),
+            clock_words(run.clock)
+        ),
+    }
+}
+
+/// The taken branches that the processor mispredicted, as it recorded them. `None` if there are
+/// none.
+fn mispredicted(records: &RecordedBranches) -> Option<String> {
+    let mut sources: BTreeMap<String, u64> = BTreeMap::new();
+    let mut taken = 0u64;
+    for (map, functions) in &records.files {
+        for function in functions {
+            let Some(function_map) = map.function(function.index) else {
+                continue;
+            };
+            let name = crate::names::display(&function_map.linkage_name, &function_map.name);
+            for edge in &function.edges {
+                let Some(ends) = function_map.edges.get(edge.edge as usize) else {
+                    continue;
+                };
+                taken = taken.saturating_add(edge.count.0);
+                if edge.mispredicted > Count::ZERO {
+                    let sum = sources.entry(format!("{name} b{}", ends.from)).or_default();
+                    *sum = sum.saturating_add(edge.mispredicted.0);
+                }
+            }
+        }
+    }
+    let all: u64 = sources.values().sum();
+    let mut sources: Vec<(String, u64)> = sources.into_iter().collect();
+    sources.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let names = sources.iter();
+    let names = names.map(|(name, count)| format!("{name} {}", share(Count(*count), Count(all))));
+    (all > 0).then(|| {
+        format!(
+            "{} on {} edges taken, measured: {}",
+            grouped(all),
+            grouped(taken),
+            listed(names.collect())
+        )
+    })
 }
 
 /// How a function was found.

@@ -1,0 +1,395 @@
+//! The files of an import: finds the recorded build of each, and its blocks.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use holloway_analysis::branch_records::{
+    BranchRecords, CodeLayout, CodeRange, Jump, Place, TakenBranch,
+};
+use holloway_format::Count;
+use holloway_format::branches::{BranchQuality, FileBranches};
+use holloway_format::samples::{AddressSamples, KnownBlocks, MonitoredFile};
+use holloway_sample::address_spaces::{
+    AddressSpaces, FileId, FileIdentity, Located, LocatedBranch, MappedFile,
+};
+use holloway_sample::code_map::CodeMap;
+use holloway_sample::elf::{self, Segments};
+use holloway_sample::instruction::{BranchInstruction, MachineCode};
+use holloway_sample::sampled_file::woven_build;
+
+use super::error::ImportError;
+
+/// The files with samples or branches.
+#[derive(Default)]
+pub(crate) struct ImportedFiles<'a> {
+    input: PathBuf,
+    programs: Vec<Program<'a>>,
+    files: HashMap<FileId, ImportedFile>,
+}
+
+/// A program that the user named.
+struct Program<'a> {
+    path: &'a Path,
+    build_id: Vec<u8>,
+    is_used: bool,
+}
+
+/// What is known of the files in the end.
+pub(super) struct FinishedFiles {
+    pub(super) files: Vec<MonitoredFile>,
+    pub(super) branches: Vec<FileBranches>,
+    pub(super) quality: BranchQuality,
+    pub(super) unverified: Vec<String>,
+    pub(super) maps: BTreeMap<[u8; 16], Vec<u8>>,
+}
+
+impl<'a> ImportedFiles<'a> {
+    /// # Errors
+    /// If a program cannot be read.
+    pub(crate) fn new(input: &Path, programs: &'a [PathBuf]) -> Result<Self, ImportError> {
+        let programs = programs.iter().map(|path| match elf::segments(path) {
+            Some(_) => Ok(Program {
+                path,
+                build_id: elf::build_id(path).unwrap_or_default(),
+                is_used: false,
+            }),
+            None => Err(ImportError::NoProgram {
+                program: path.clone(),
+            }),
+        });
+        Ok(Self {
+            input: input.to_owned(),
+            programs: programs.collect::<Result<_, _>>()?,
+            files: HashMap::new(),
+        })
+    }
+
+    /// Adds samples at an offset of a file.
+    ///
+    /// # Errors
+    /// If the file is another build.
+    pub(super) fn add_sample(
+        &mut self,
+        spaces: &AddressSpaces,
+        id: FileId,
+        offset: u64,
+        samples: u64,
+    ) -> Result<(), ImportError> {
+        let file = self.file(spaces, id)?;
+        let address = file.address(offset).unwrap_or(offset);
+        *file.samples.entry(address).or_default() += samples;
+        Ok(())
+    }
+
+    /// Adds a branch stack, the oldest branch first.
+    ///
+    /// # Errors
+    /// If a file is another build.
+    pub(crate) fn add_stack(
+        &mut self,
+        spaces: &AddressSpaces,
+        stack: &[LocatedBranch],
+    ) -> Result<(), ImportError> {
+        let mut ids: Vec<FileId> = Vec::new();
+        for branch in stack {
+            for place in [branch.from, branch.to] {
+                if let Located::File(id, _) = place
+                    && !ids.contains(&id)
+                {
+                    ids.push(id);
+                }
+            }
+        }
+        for id in ids {
+            let file = self.file(spaces, id)?;
+            if file.branches.is_none() {
+                continue;
+            }
+            let branches: Vec<TakenBranch> = stack
+                .iter()
+                .map(|branch| file.taken_branch(id, branch))
+                .collect();
+            if let Some(records) = &mut file.branches {
+                records.add_stack(&branches);
+            }
+        }
+        Ok(())
+    }
+
+    fn file(
+        &mut self,
+        spaces: &AddressSpaces,
+        id: FileId,
+    ) -> Result<&mut ImportedFile, ImportError> {
+        if !self.files.contains_key(&id) {
+            let file = ImportedFile::open(spaces.file(id), &mut self.programs)?;
+            self.files.insert(id, file);
+        }
+        Ok(self.files.get_mut(&id).expect("the file was inserted"))
+    }
+
+    /// # Errors
+    /// If a program that the user named was not recorded.
+    pub(super) fn finish(self) -> Result<FinishedFiles, ImportError> {
+        let mut files: Vec<ImportedFile> = self.files.into_values().collect();
+        files.sort_by(|a, b| (&a.path, &a.build_id).cmp(&(&b.path, &b.build_id)));
+        if let Some(unused) = self.programs.iter().find(|program| !program.is_used) {
+            let recorded = files.iter().filter(|file| file.path.starts_with('/'));
+            let recorded = recorded.map(|file| match file.build_id.is_empty() {
+                true => file.path.clone(),
+                false => format!("{} (build id {})", file.path, hex(&file.build_id)),
+            });
+            let recorded: Vec<String> = recorded.collect();
+            return Err(ImportError::NotRecorded {
+                file: self.input,
+                program: unused.path.to_owned(),
+                found: hex(&unused.build_id),
+                recorded: recorded.join(", "),
+            });
+        }
+        let mut finished = FinishedFiles {
+            files: Vec::new(),
+            branches: Vec::new(),
+            quality: BranchQuality::default(),
+            unverified: Vec::new(),
+            maps: BTreeMap::new(),
+        };
+        for mut file in files {
+            if file.is_unverified && file.code_map.is_some() {
+                finished.unverified.push(file.path.clone());
+            }
+            finished.files.push(file.record());
+            if let Some((map, bytes)) = file.map_bytes.take() {
+                finished.maps.insert(map, bytes);
+            }
+            let KnownBlocks::Known { map, .. } = file.blocks else {
+                continue;
+            };
+            finished
+                .branches
+                .extend(file.file_branches(map, &mut finished.quality));
+        }
+        Ok(finished)
+    }
+
+    /// The path maps of the files: build id and bytes.
+    pub(crate) fn maps(&self) -> impl Iterator<Item = &([u8; 16], Vec<u8>)> {
+        self.files
+            .values()
+            .filter_map(|file| file.map_bytes.as_ref())
+    }
+
+    /// The branches up to now, by file.
+    pub(crate) fn branches(&self) -> (Vec<FileBranches>, BranchQuality) {
+        let mut files: Vec<&ImportedFile> = self.files.values().collect();
+        files.sort_by(|a, b| (&a.path, &a.build_id).cmp(&(&b.path, &b.build_id)));
+        let mut quality = BranchQuality::default();
+        let branches = files.into_iter().filter_map(|file| match file.blocks {
+            KnownBlocks::Known { map, .. } => file.file_branches(map, &mut quality),
+            KnownBlocks::NotWoven
+            | KnownBlocks::NoProbes
+            | KnownBlocks::NoSymbols
+            | KnownBlocks::Damaged
+            | KnownBlocks::Copied { .. }
+            | KnownBlocks::Unread => None,
+        });
+        (branches.collect(), quality)
+    }
+}
+
+/// A file with samples or branches.
+pub(super) struct ImportedFile {
+    pub(super) path: String,
+    pub(super) build_id: Vec<u8>,
+    pub(super) blocks: KnownBlocks,
+    is_unverified: bool,
+    code_map: Option<CodeMap>,
+    segments: Option<Segments>,
+    code: Option<MachineCode>,
+    pub(super) branches: Option<BranchRecords>,
+    pub(super) map_bytes: Option<([u8; 16], Vec<u8>)>,
+    pub(super) samples: BTreeMap<u64, u64>,
+}
+
+impl ImportedFile {
+    fn open(mapped: &MappedFile, programs: &mut [Program<'_>]) -> Result<Self, ImportError> {
+        let recorded = match &mapped.identity {
+            FileIdentity::BuildId(build_id) => build_id.as_slice(),
+            FileIdentity::Inode { .. } => &[],
+        };
+        let mut file = Self {
+            path: mapped.path.to_string_lossy().into_owned(),
+            build_id: recorded.to_vec(),
+            blocks: KnownBlocks::Unread,
+            is_unverified: false,
+            code_map: None,
+            segments: None,
+            code: None,
+            branches: None,
+            map_bytes: None,
+            samples: BTreeMap::new(),
+        };
+        if !file.path.starts_with('/') || file.path.starts_with("//") {
+            return Ok(file);
+        }
+        let path = mapped.path.as_path();
+        let is_named = |program: &&mut Program<'_>| match recorded.is_empty() {
+            true => program.path.file_name() == path.file_name(),
+            false => program.build_id == recorded,
+        };
+        let found = match programs.iter_mut().find(is_named) {
+            Some(program) => {
+                program.is_used = true;
+                // Reports find lines in the file.
+                let absolute = std::path::absolute(program.path);
+                let absolute = absolute.unwrap_or_else(|_| program.path.to_owned());
+                file.path = absolute.to_string_lossy().into_owned();
+                program.path
+            }
+            None => path,
+        };
+        let build_id = elf::build_id(found).unwrap_or_default();
+        if !recorded.is_empty() && build_id != recorded {
+            // A library may have been updated since. Its functions stay unknown.
+            return match woven_build(found) {
+                Some(_) => Err(ImportError::OtherBuild {
+                    program: found.to_owned(),
+                    found: hex(&build_id),
+                    recorded: hex(recorded),
+                }),
+                None => Ok(file),
+            };
+        }
+        file.is_unverified = recorded.is_empty();
+        file.build_id = build_id;
+        file.read(found);
+        Ok(file)
+    }
+
+    /// A program that the user named, for a text of branches.
+    pub(super) fn of_program(path: &Path) -> Self {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut file = Self {
+            path: absolute.to_string_lossy().into_owned(),
+            build_id: elf::build_id(path).unwrap_or_default(),
+            blocks: KnownBlocks::Unread,
+            is_unverified: false,
+            code_map: None,
+            segments: None,
+            code: None,
+            branches: None,
+            map_bytes: None,
+            samples: BTreeMap::new(),
+        };
+        file.read(path);
+        file
+    }
+
+    /// Reads the blocks of the file.
+    fn read(&mut self, path: &Path) {
+        self.segments = elf::segments(path);
+        let (code_map, map, bytes) = match CodeMap::read_with_map(path) {
+            Ok(read) => read,
+            Err(error) => {
+                self.blocks = error.known_blocks();
+                return;
+            }
+        };
+        self.blocks = KnownBlocks::Known {
+            map: code_map.build_id,
+            left_out: code_map.left_out,
+        };
+        self.branches = Some(BranchRecords::new(Arc::new(map), layout(&code_map)));
+        self.code = MachineCode::read(path);
+        self.map_bytes = Some((code_map.build_id, bytes));
+        self.code_map = Some(code_map);
+    }
+
+    /// The branches up to now. `None` if there are none.
+    fn file_branches(&self, map: [u8; 16], sum: &mut BranchQuality) -> Option<FileBranches> {
+        let (functions, quality) = self.branches.as_ref()?.counts();
+        sum.add(&quality);
+        (!functions.is_empty()).then(|| FileBranches {
+            path: self.path.clone(),
+            map,
+            functions,
+        })
+    }
+
+    /// The address of an offset, as the file's symbols name it.
+    fn address(&self, offset: u64) -> Option<u64> {
+        self.segments.as_ref()?.address(offset)
+    }
+
+    fn taken_branch(&self, id: FileId, branch: &LocatedBranch) -> TakenBranch {
+        let place = |located| match located {
+            Located::Kernel => Place::Kernel,
+            Located::File(file, offset) if file == id => match self.address(offset) {
+                Some(address) => Place::Inside(address),
+                None => Place::Elsewhere,
+            },
+            Located::File(..) | Located::Nowhere => Place::Elsewhere,
+        };
+        let from = place(branch.from);
+        TakenBranch {
+            from,
+            to: place(branch.to),
+            jump: self.jump(from),
+            mispredicted: branch.mispredicted,
+        }
+    }
+
+    /// What the instruction at the source of a branch does.
+    pub(super) fn jump(&self, from: Place) -> Jump {
+        let (Place::Inside(address), Some(code)) = (from, &self.code) else {
+            return Jump::Unknown;
+        };
+        match code.branch_at(address) {
+            BranchInstruction::Call => Jump::Call,
+            BranchInstruction::Return => Jump::Return,
+            BranchInstruction::Jump => Jump::Jump,
+            BranchInstruction::Other => Jump::Unknown,
+        }
+    }
+
+    /// The samples of the file.
+    pub(super) fn record(&self) -> MonitoredFile {
+        let block = |address| {
+            let block = self.code_map.as_ref()?.find(address)?;
+            Some((block.function, block.block))
+        };
+        let addresses = self.samples.iter();
+        let addresses = addresses.map(|(&address, &samples)| AddressSamples {
+            address,
+            samples: Count(samples),
+            block: block(address),
+        });
+        MonitoredFile {
+            path: self.path.clone(),
+            build_id: self.build_id.clone(),
+            blocks: self.blocks,
+            addresses: addresses.collect(),
+        }
+    }
+}
+
+/// A build id in hexadecimal digits.
+pub(super) fn hex(build_id: &[u8]) -> String {
+    match build_id.is_empty() {
+        true => "none".to_owned(),
+        false => build_id.iter().map(|byte| format!("{byte:02x}")).collect(),
+    }
+}
+
+/// The code of a program's blocks, for the analysis of branches.
+fn layout(code_map: &CodeMap) -> Arc<CodeLayout> {
+    let ranges = code_map.ranges().iter().map(|range| CodeRange {
+        start: range.start,
+        end: range.end,
+        function: range.block.function,
+        block: range.block.block,
+        is_symbol: range.is_symbol,
+    });
+    Arc::new(CodeLayout::new(ranges.collect()))
+}

@@ -1,0 +1,62 @@
+//! The result of an import, in memory, and its files in a run's directory.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use holloway_format::branches::{BRANCHES_EXTENSION, BranchFile};
+use holloway_format::pack_map;
+use holloway_format::samples::{SAMPLES_EXTENSION, SampleRecord};
+
+use crate::error::StoreError;
+use crate::files::{map_name, write_atomically};
+
+/// Imported samples and branch records, in memory.
+#[derive(Debug)]
+pub struct Imported {
+    /// The samples.
+    pub samples: SampleRecord,
+    /// The branch records, and where all of this comes from.
+    pub branches: BranchFile,
+    /// The paths of files with blocks whose build could not be checked, because the input has no
+    /// build ids.
+    pub unverified: Vec<String>,
+    /// The path maps: build id and bytes.
+    pub(super) maps: BTreeMap<[u8; 16], Vec<u8>>,
+}
+
+impl Imported {
+    /// Writes everything into a run's directory. If a file cannot be written, no file is left
+    /// behind.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn store(&self, directory: &Path) -> Result<(), StoreError> {
+        let maps = self.maps.iter();
+        let maps = maps.map(|(build_id, bytes)| (map_name(build_id), pack_map(bytes, build_id)));
+        // The samples come last: a reader of them finds the other files.
+        let others = [
+            (BRANCHES_EXTENSION, self.branches.encode()),
+            (SAMPLES_EXTENSION, self.samples.encode()),
+        ];
+        let others = others.map(|(extension, bytes)| (format!("imported.{extension}"), bytes));
+        let mut written = Vec::new();
+        for (name, bytes) in maps.chain(others) {
+            let path = directory.join(name);
+            let result = write_atomically(&path, &bytes);
+            written.push(path);
+            if result.is_err() {
+                for path in written {
+                    std::fs::remove_file(path).ok();
+                }
+                return result;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name of the imported file.
+pub(super) fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}

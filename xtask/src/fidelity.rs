@@ -2,6 +2,7 @@
 //! way of sampling has a module, which writes a section of the page.
 
 mod plot;
+mod section;
 mod time;
 
 use crate::bench::KeptBuilds;
@@ -59,13 +60,4 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         println!("written to docs/studies/fidelity.md");
     }
     Ok(())
-}
-
-/// A section of the page.
-struct Section {
-    text: String,
-    /// The file of the plot that the text shows.
-    plot_name: &'static str,
-    /// The plot, as SVG.
-    plot: String,
 }

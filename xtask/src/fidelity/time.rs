@@ -5,8 +5,8 @@
 //! 2. A part of the samples is chosen at random, always the same part. The executions estimated
 //!    from it are compared with the counted ones (`holloway overlap`).
 
-use super::Section;
 use super::plot::{Line, Panel, plot};
+use super::section::Section;
 use crate::bench::{KeptBuilds, geometric_mean};
 use crate::monitor::Monitor;
 use anyhow::{Context, Result, ensure};

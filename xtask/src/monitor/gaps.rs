@@ -4,7 +4,7 @@
 //! Interrupts are short. Where another process ran, the gap is long and does not count. So the
 //! machine may be busy.
 
-use super::Monitor;
+use super::process::Monitor;
 use crate::bench::Samples;
 use anyhow::Result;
 use holloway_tests::tool::scratch;

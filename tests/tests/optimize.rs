@@ -107,7 +107,7 @@ fn random_plan(plan: &str, seed: u64) -> String {
             text += &format!("{edge} {count}\n");
         }
     }
-    text
+    text + "end\n"
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn bad_input_gives_one_line() {
         &optimize(&["--plan", "bad.plan", "./app"]),
         "cannot take bad.plan for a plan: line 2",
     );
-    let other = "holloway plan 1\nfunction 0000000000000007 1 0 main\n";
+    let other = "holloway plan 1\nfunction 0000000000000007 1 0 main\nend\n";
     std::fs::write(folder.join("other.plan"), other).unwrap();
     fails(
         folder,

@@ -12,8 +12,8 @@
 //! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
 //! a thread into activations, each with its paths. [`loops`] counts sequences of paths over loop
 //! iterations. [`trace`] keeps the complete sequence, and [`branch_stream`] derives the order of
-//! branches from it, with the addresses of [`block_addresses`] where these are known. [`phases`] divides a trace into phases. [`variation`] ranks paths by how much
-//! their time varies.
+//! branches from it, with the addresses of [`block_addresses`] where these are known. [`phases`]
+//! divides a trace into phases. [`variation`] ranks paths by how much their time varies.
 //!
 //! [`samples`] adds up sampled addresses of programs that count nothing. [`estimate`] derives the
 //! executions of blocks and edges from them. [`block_times`] keeps the time of blocks over many runs.

@@ -212,7 +212,12 @@ fn sources<'a>(
         }
         let code = ScopeCode::new(function);
         for (index, scope) in scopes.iter().enumerate().filter(|&(index, _)| kept[index]) {
-            let source = sources.entry(declaration(scope)).or_insert_with(|| Source {
+            // A body that includes a file has a scope for each file, but is one function.
+            let declaration = match (scope.parent, scopes.first()) {
+                (None, Some(own)) => declaration(own),
+                (Some(_), _) | (None, None) => declaration(scope),
+            };
+            let source = sources.entry(declaration).or_insert_with(|| Source {
                 scope,
                 ran: false,
                 lines: BTreeSet::new(),
@@ -222,7 +227,9 @@ fn sources<'a>(
             source.lines.extend(&code.lines[index]);
             if scope.parent.is_none() {
                 source.ran |= function.ran();
-                source.copies.push(id);
+                if source.copies.last() != Some(&id) {
+                    source.copies.push(id);
+                }
             }
         }
     }

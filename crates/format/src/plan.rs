@@ -9,6 +9,7 @@
 //! function 4f00c0a18b2d9e37 5 3 fib
 //! 0 2
 //! 2 3
+//! end
 //! ```
 //! - The first line names the format and its version.
 //! - `function HASH CALLS EDGES NAME` begins a function: the hash of its graph
@@ -17,6 +18,7 @@
 //! - `EDGE COUNT` follows for each edge that ran, ascending. Edges are numbered from 0, in the
 //!   order of the map, and exit edges are left out
 //!   ([`EdgeMap::is_always_there`](crate::EdgeMap::is_always_there)).
+//! - The line `end` comes last, so that a plan that was cut short is not taken for a whole one.
 //! - Empty lines and lines that begin with `#` are ignored.
 //!
 //! Functions ascend by name and hash, so equal counts give equal files. A reader accepts any order.
@@ -33,6 +35,8 @@ use crate::units::Count;
 
 /// The first line of a plan.
 const FIRST_LINE: &str = "holloway plan 1";
+/// The last line of a plan.
+const LAST_LINE: &str = "end";
 
 /// The counts of a build's functions. Its [`FromIterator`] adds up functions with equal names and
 /// graphs.
@@ -97,6 +101,11 @@ pub enum PlanError {
     /// The file is no plan, or a plan of another version.
     #[error("the first line is not `{FIRST_LINE}`")]
     FirstLine,
+    /// The file has no last line, or lines after it.
+    #[error(
+        "the last line is not `{LAST_LINE}`: the file was cut short or damaged; write the plan again"
+    )]
+    LastLine,
     /// The file is not UTF-8.
     #[error("line {line}: not UTF-8")]
     NotUtf8 {
@@ -160,7 +169,7 @@ impl Plan {
                 let _ = writeln!(text, "{edge} {count}");
             }
         }
-        text
+        text + LAST_LINE + "\n"
     }
 
     /// Reads a plan.
@@ -179,8 +188,16 @@ impl Plan {
         }
         let mut plan = Self::default();
         let mut current: Option<(Text, u64, FunctionPlan)> = None;
+        let mut has_ended = false;
         for (content, line) in lines {
             if content.is_empty() || content.starts_with('#') {
+                continue;
+            }
+            if has_ended {
+                return Err(PlanError::LastLine);
+            }
+            if content == LAST_LINE {
+                has_ended = true;
                 continue;
             }
             if let Some(header) = content.strip_prefix("function ") {
@@ -200,7 +217,10 @@ impl Plan {
             }
         }
         plan.extend(current);
-        Ok(plan)
+        match has_ended {
+            true => Ok(plan),
+            false => Err(PlanError::LastLine),
+        }
     }
 
     fn extend(&mut self, function: Option<(Text, u64, FunctionPlan)>) {
@@ -216,7 +236,9 @@ fn function_line(header: &str) -> Option<(Text, u64, FunctionPlan)> {
     let hash = words.next().filter(|word| word.len() == 16)?;
     let hash = u64::from_str_radix(hash, 16).ok()?;
     let calls = Count(words.next()?.parse().ok()?);
-    let edge_count = words.next()?.parse().ok()?;
+    // Graphs have fewer edges than 2^32, so sums of numbers of edges do not overflow.
+    let edge_count: u32 = words.next()?.parse().ok()?;
+    let edge_count = usize::try_from(edge_count).ok()?;
     let name = unescape(words.next()?)?;
     let function = FunctionPlan {
         calls,
@@ -272,6 +294,7 @@ function 4f00c0a18b2d9e37 5 3 fib
 0 2
 2 3
 function 0000000000000001 0 0 main
+end
 ";
 
     #[test]
@@ -314,7 +337,7 @@ function 0000000000000001 0 0 main
                 .into_iter()
                 .collect();
             let text = plan.to_text();
-            assert_eq!(text.lines().count(), 3, "{text}");
+            assert_eq!(text.lines().count(), 4, "{text}");
             assert_eq!(Plan::parse(text.as_bytes()), Ok(plan), "{text}");
         }
     }
@@ -333,7 +356,14 @@ function 0000000000000001 0 0 main
         };
         check("", PlanError::FirstLine);
         check("holloway plan 2\n", PlanError::FirstLine);
+        check("FIRST\n", PlanError::LastLine);
+        check("FIRST\nend\nend\n", PlanError::LastLine);
         check("FIRST\n0 1\n", PlanError::Form { line: 2 });
+        // No graph has so many edges.
+        check(
+            "FIRST\nfunction 0000000000000001 1 18446744073709551615 f\n",
+            PlanError::Form { line: 2 },
+        );
         check("FIRST\nfunction 12 1 1 f\n", PlanError::Form { line: 2 });
         check(
             "FIRST\nfunction 0000000000000001 1 1\n",
@@ -346,6 +376,17 @@ function 0000000000000001 0 0 main
         check_edges("1 1\n1 1\n", PlanError::Edge { line: 5, edge: 1 });
         let bytes = [FIRST_LINE.as_bytes(), b"\n\xff"].concat();
         assert_eq!(Plan::parse(&bytes), Err(PlanError::NotUtf8 { line: 2 }));
+    }
+
+    #[test]
+    fn no_part_of_a_plan_is_taken_for_a_plan() {
+        let whole = TEXT.trim_end();
+        for length in 0..whole.len() {
+            assert!(
+                Plan::parse(&whole.as_bytes()[..length]).is_err(),
+                "{length}"
+            );
+        }
     }
 
     #[test]

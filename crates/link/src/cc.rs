@@ -20,7 +20,7 @@ use std::process::Command;
 use holloway_abi::environment;
 
 use crate::clang::{Purpose, find_clang};
-use crate::collect_options::{CollectOptions, embeds};
+use crate::collect_options::CollectOptions;
 use crate::error::{Error, Result};
 use crate::host::{GuideCheck, Host};
 use crate::tools::{LD, tools_dir};
@@ -92,7 +92,7 @@ pub fn cc(language: Language, args: Vec<OsString>, host: &dyn Host) -> Result<In
         .position(|arg| arg == "--")
         .unwrap_or(args.len());
     command.args(&args[..options_end]);
-    let embeds = options.embed || embeds();
+    let embeds = options.embeds();
     if call.compiles && embeds {
         if call.sanitizes {
             return Err(Error::EmbedWithSanitizer);

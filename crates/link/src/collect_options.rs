@@ -113,11 +113,10 @@ impl CollectOptions {
     /// # Errors
     /// If a variable has a wrong value, or the options contradict each other.
     pub fn or_environment(mut self) -> Result<Self> {
-        let wants_probes = self.collect.is_some() || self.exits.is_some() || self.guide.is_some();
-        if self.embed && wants_probes {
+        if self.embed && self.wants_probes() {
             return Err(OptionError::EmbedWithProbes.into());
         }
-        if self.embed || !wants_probes && embeds() {
+        if self.embeds() {
             self.embed = true;
             return Ok(self);
         }
@@ -150,6 +149,16 @@ impl CollectOptions {
         Ok(self)
     }
 
+    /// Whether programs carry their bitcode: by option, or by the environment unless an option asks
+    /// for probes.
+    pub(crate) fn embeds(&self) -> bool {
+        self.embed || !self.wants_probes() && embeds()
+    }
+
+    fn wants_probes(&self) -> bool {
+        self.collect.is_some() || self.exits.is_some() || self.guide.is_some()
+    }
+
     /// Returns the options as environment variables, for child processes that call holloway again.
     pub fn environment(&self) -> impl Iterator<Item = (&'static str, OsString)> {
         let collect = self
@@ -159,7 +168,12 @@ impl CollectOptions {
             .exits
             .map(|exits| (EXITS.name, exits.to_string().into()));
         let guide = self.guide.clone().map(|run| (GUIDE.name, run.into()));
-        let embed = self.embed.then(|| (EMBED.name, "1".into()));
+        // A child process sees options only as variables, and could not tell which has precedence.
+        let embed = match (self.embed, self.wants_probes()) {
+            (true, _) => Some((EMBED.name, "1".into())),
+            (false, true) => Some((EMBED.name, OsString::new())),
+            (false, false) => None,
+        };
         [collect, exits, guide, embed].into_iter().flatten()
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A program carries the files that its build made: objects and archives with bitcode, and other
 //! objects and archives outside of the system's directories and the Rust toolchain. Everything else
-//! (start files, libraries of the system, std) is found again when the program is linked again.
+//! (start files, libraries of the system, shared libraries, std, scripts that an option names) is
+//! found again when the program is linked again.
 //! Paths of these files are stored as absolute paths.
 //!
 //! The object's section is not loaded. It has no symbols, so linkers that drop unused sections
@@ -20,10 +21,19 @@ use crate::error::{Error, Result};
 use crate::inputs::{Inputs, is_start_file, read_linkable};
 use crate::level;
 use crate::line::{ExtraObjects, Flavor, Line, Role};
+use crate::search::LibrarySearch;
 use crate::settings::LinkSettings;
 
 /// Directories of the system. A program does not carry their files.
-const SYSTEM: [&str; 4] = ["/usr", "/lib", "/lib64", "/opt"];
+const SYSTEM: [&str; 7] = [
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libexec",
+    "/lib",
+    "/lib64",
+    "/opt",
+];
 /// Marks a file's number, or the output, in a word until the words are cut into pieces. No
 /// argument contains this byte on purpose.
 const MARK: u8 = 1;
@@ -60,9 +70,22 @@ fn recipe(line: &Line, inputs: &Inputs, linker: &Path, settings: &LinkSettings) 
         let mark = carry(&mut files, &file.path, content);
         words.extend(file.words.iter().map(|&word| (word, mark.clone())));
     }
+    let search = LibrarySearch::new(line);
     for (index, word) in line.words.iter().enumerate() {
         let path = Path::new(&word.text);
-        if word.role == Role::Input && !words.contains_key(&index) {
+        if words.contains_key(&index) {
+            continue;
+        }
+        if let Role::Library(library) = &word.role {
+            let archive = search.archive(library);
+            let archive = archive.filter(|archive| {
+                std::path::absolute(archive).is_ok_and(|archive| !is_of_system(&archive))
+            });
+            if let Some(archive) = archive {
+                let content = read_linkable(&archive).map_err(Error::reading(&archive))?;
+                words.extend(content.map(|content| (index, carry(&mut files, &archive, content))));
+            }
+        } else if word.role == Role::Input {
             let absolute = std::path::absolute(path).map_err(Error::reading(path))?;
             let content = match is_of_system(&absolute) {
                 true => None,
@@ -179,6 +202,7 @@ mod tests {
         check("/usr/lib/x86_64-linux-gnu/libz.a", true);
         check("/home/a/.rustup/x/lib/rustlib/t/lib/libstd-1.rlib", true);
         check("/home/a/Scrt1.o", true);
+        check("/usr/src/app/build/a.o", false);
         check("/home/a/target/release/deps/libx.rlib", false);
         check("/tmp/rustcXYZ/symbols.o", false);
     }

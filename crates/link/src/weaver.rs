@@ -289,7 +289,14 @@ impl<'a> Weaver<'a> {
     /// If the module cannot be compiled, and its object has no machine code.
     pub(crate) fn without_probes(&self, number: usize, reason: &str) -> Result<ModuleOutcome> {
         let module = &self.inputs.modules[number];
-        let plain_reason = format!("{reason}: linked without probes");
+        let plain_reason = match &self.settings.early {
+            Some(EarlyLink::Optimized(..)) => {
+                format!("{reason}: compiled without the plan's counts")
+            }
+            Some(EarlyLink::Embed | EarlyLink::Training) | None => {
+                format!("{reason}: linked without probes")
+            }
+        };
         let mut compile_error = None;
         for opt in [self.settings.opt, Some(OptLevel::O0)] {
             let attempt = Attempt {

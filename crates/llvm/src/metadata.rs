@@ -243,7 +243,7 @@ impl Module<'_> {
     ///
     /// # Panics
     /// If the module has a flag with this name.
-    pub fn add_flag(&self, name: &str, value: Metadata<'_>) {
+    pub fn add_flag<'m>(&'m self, name: &str, value: Metadata<'m>) {
         const ERROR_IF_DIFFERENT: i32 = 0;
         assert!(!self.has_flag(name), "a module has each flag once");
         // SAFETY: the key is given with its length; a live node of this context.

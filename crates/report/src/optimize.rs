@@ -105,7 +105,7 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         )?,
         None => writeln!(
             out,
-            "instructions  not counted: valgrind is missing, or the runs are longer than 4 s"
+            "instructions  not counted: valgrind is missing or cannot run the program, or a run takes longer than 4 s"
         )?,
     }
     writeln!(out, "early counts  {}", sentence(*verdict))?;

@@ -17,7 +17,7 @@ pub fn show(plan: &Plan, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut functions: Vec<_> = ran
         .map(|(name, _, function)| (weight(function), function.calls, name))
         .collect();
-    let total: Count = functions.iter().map(|(weight, ..)| *weight).sum();
+    let total = sum(functions.iter().map(|(weight, ..)| *weight));
     writeln!(
         out,
         "{} of {} ran, {} of edges",
@@ -62,11 +62,8 @@ pub fn diff(first: &Plan, second: &Plan, top: usize, out: &mut dyn Write) -> io:
         })
         .filter(|(a, b, _)| a != b)
         .collect();
-    let [first_total, second_total] = [first, second].map(|plan| {
-        plan.functions()
-            .map(|(_, _, function)| weight(function))
-            .sum::<Count>()
-    });
+    let [first_total, second_total] =
+        [first, second].map(|plan| sum(plan.functions().map(|(_, _, function)| weight(function))));
     writeln!(
         out,
         "{} of {} differ",
@@ -97,6 +94,10 @@ pub fn diff(first: &Plan, second: &Plan, top: usize, out: &mut dyn Write) -> io:
 
 /// Executions of the function's edges, and its calls.
 fn weight(function: &FunctionPlan) -> Count {
-    let edges: Count = function.taken.values().copied().sum();
-    edges.saturating_add(function.calls)
+    sum(function.taken.values().copied()).saturating_add(function.calls)
+}
+
+/// Plans are edited by hand, so the sum of their counts may exceed 64 bits.
+fn sum(counts: impl Iterator<Item = Count>) -> Count {
+    counts.fold(Count::ZERO, Count::saturating_add)
 }

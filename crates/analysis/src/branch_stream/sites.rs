@@ -179,7 +179,7 @@ pub(super) fn sites<'a>(
     branches: Vec<((u32, u32), BranchKind)>,
 ) -> Vec<BranchSite> {
     // Real and synthetic addresses do not mix.
-    let mut next = known.map_or(0, |known| known.last() + 1);
+    let mut next = known.map_or(0, |known| known.last().saturating_add(1));
     let mut branches = branches.into_iter().peekable();
     let mut sites = Vec::new();
     for (function, map) in functions {
@@ -189,7 +189,7 @@ pub(super) fn sites<'a>(
             if ends.is_empty() {
                 ends.extend(map.blocks.iter().scan(first, |end, block| {
                     // A block without instructions keeps an address of its own.
-                    *end += u64::from(block.instructions.max(1));
+                    *end = end.saturating_add(u64::from(block.instructions.max(1)));
                     Some(*end)
                 }));
             }

@@ -248,7 +248,7 @@ pub(crate) struct MonitorArgs {
     #[arg(long, conflicts_with_all = ["pid", "program"])]
     pub(crate) system: bool,
     /// Watch a running process, its threads, and its child processes, until it ends or Ctrl-C
-    #[arg(long, value_name = "PID", conflicts_with = "program")]
+    #[arg(long, value_name = "PID", conflicts_with = "program", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pid: Option<u32>,
     /// Samples per second of CPU time, on average: 1 to 10000 [default: 1024; with --system on machines
     /// without a counter of cycles, one in each tick of the kernel, or 256]

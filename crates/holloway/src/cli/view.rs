@@ -14,7 +14,7 @@ pub(crate) struct ViewArgs {
     /// trace, its statistics and hot subpaths]
     #[arg(long = "view", value_enum, value_name = "VIEW", value_delimiter = ',')]
     pub(crate) views: Vec<View>,
-    /// The one of them that is printed now.
+    /// The view that is printed now.
     #[arg(skip)]
     pub(crate) view: Option<View>,
     /// Show the code that never ran: functions, lines, ways of branches, and paths, merged over all

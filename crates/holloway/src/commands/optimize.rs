@@ -23,7 +23,7 @@ use holloway_report::optimize::{self, Optimization, PlanSource};
 
 use crate::cli::OutputFormat;
 use crate::cli::optimize::{OptimizeArgs, OptimizeOptions};
-use crate::failure::{Context, Result};
+use crate::failure::{Context, Failure, Result};
 use crate::printing::write_out;
 use crate::status;
 use carried::Carried;
@@ -49,7 +49,18 @@ pub(crate) fn optimize(
     options: &OptimizeOptions,
 ) -> Result<ExitCode> {
     let carried = Carried::unpack(program)?;
-    carried::check_output(output)?;
+    let program_path = program.to_owned();
+    let inputs = || options.plan.iter().chain([&program_path]);
+    carried::check_output(output, inputs())?;
+    if let Some(file) = &options.write_plan {
+        carried::check_output(file, inputs())?;
+        if std::path::absolute(file).ok() == std::path::absolute(output).ok() {
+            return Err(Failure::usage(format_args!(
+                "--write-plan and -o name the same file {}: give two names",
+                output.display()
+            )));
+        }
+    }
     let (plan, source) = match options.plan.as_slice() {
         [] => (carried.train(args, Stdio::null())?, PlanSource::Training),
         files => (read_plans(files)?, PlanSource::Files(files.len())),

@@ -31,7 +31,7 @@ pub(crate) fn main(args: &PlanArgs) -> Result<ExitCode> {
 }
 
 fn train(args: &TrainArgs) -> Result<()> {
-    check_output(&args.output)?;
+    check_output(&args.output, [&args.program])?;
     let plan = Carried::unpack(&args.program)?.train(&args.args, Stdio::inherit())?;
     write_plan(&args.output, &plan)
 }
@@ -42,7 +42,7 @@ fn diff(args: &DiffPlanArgs) -> Result<()> {
 }
 
 fn apply(args: &ApplyPlanArgs) -> Result<()> {
-    check_output(&args.output)?;
+    check_output(&args.output, args.plan.iter().chain([&args.program]))?;
     let plan = read_plans(&args.plan)?;
     let carried = Carried::unpack(&args.program)?;
     let (optimized, _) = carried.apply(&plan)?;

@@ -494,7 +494,7 @@ mod tests {
         (&"app::unused".into(), &7.into())
     );
     assert_eq!(merged["totals"]["branches"]["never_ran"], 0, "{merged}");
-    let odd = report("--function '^app::odd$'");
+    let odd = report("--function ^app::odd$");
     assert_eq!(odd["totals"]["lines"]["never_ran"], 0, "{odd}");
     // No test calls this function with both numbers in one program, but both paths ran.
     assert_eq!(odd["totals"]["paths"]["never_ran"], 0, "{odd}");

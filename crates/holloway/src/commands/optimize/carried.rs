@@ -23,6 +23,8 @@ use crate::{loading, notices, status};
 pub(crate) struct Carried {
     /// The program as the user named it.
     pub(crate) program: PathBuf,
+    /// The same file by its absolute path: a name without a directory would be looked up in `PATH`.
+    pub(super) executable: PathBuf,
     recipe: CarriedProgram,
     /// A directory for the program's files and builds.
     scratch: TempDir,
@@ -45,8 +47,10 @@ impl Carried {
                 program.display()
             ))
         })?;
+        let executable = std::path::absolute(program);
         Ok(Self {
             program: program.to_owned(),
+            executable: executable.cannot(|| format!("find {}", program.display()))?,
             recipe,
             scratch,
         })
@@ -169,19 +173,38 @@ fn plan_of(run: &RunProfile) -> Plan {
     functions.collect()
 }
 
-/// Checks, before any work is done, that the output can be written.
+/// Checks, before any work is done, that an output can be written, and that it replaces no
+/// input.
 ///
 /// # Errors
-/// If its directory does not exist, or it is a directory.
-pub(crate) fn check_output(output: &Path) -> Result<()> {
-    let directory = directory_of(output);
-    if output.is_dir() || !directory.is_dir() {
+/// If its directory does not exist, it is a directory, a device, or a link, or it is one of
+/// `inputs`.
+pub(crate) fn check_output<'p>(
+    output: &Path,
+    inputs: impl IntoIterator<Item = &'p PathBuf>,
+) -> Result<()> {
+    let is_replaceable = match output.symlink_metadata() {
+        Ok(metadata) => metadata.is_file(),
+        Err(_) => directory_of(output).is_dir(),
+    };
+    if !is_replaceable {
         return Err(Failure::usage(format_args!(
-            "-o {}: give a file in a directory that exists",
+            "cannot write {}: give a regular file in a directory that exists",
             output.display()
         )));
     }
-    Ok(())
+    let same = |input: &&PathBuf| {
+        let both = [output, input.as_path()].map(std::fs::canonicalize);
+        matches!(both, [Ok(output), Ok(input)] if output == input)
+    };
+    match inputs.into_iter().find(same) {
+        Some(input) => Err(Failure::usage(format_args!(
+            "the output {} would replace the input {}: give another name",
+            output.display(),
+            input.display()
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Writes a plan.

@@ -46,11 +46,10 @@ pub(super) fn measure(
 ) -> Result<Measured> {
     status::line("Measuring", &carried.program.display().to_string());
     let runner = Runner::new(carried, args)?;
-    let plain = std::path::absolute(&carried.program)
-        .cannot(|| format!("find {}", carried.program.display()))?;
+    let plain = &carried.executable;
     let progress = Progress::start("Measuring", "");
-    let noise = runner.pairs(&plain, &plain, pairs, &progress)?;
-    let gains = runner.pairs(&plain, optimized, pairs, &progress)?;
+    let noise = runner.pairs(plain, plain, pairs, &progress)?;
+    let gains = runner.pairs(plain, optimized, pairs, &progress)?;
     let gain = |pairs: &[Pair]| {
         Gain::of_pairs(pairs).ok_or_else(|| {
             Failure::new(format_args!(
@@ -63,7 +62,7 @@ pub(super) fn measure(
         noise: gain(&noise)?,
         gain: gain(&gains)?,
         instructions: match runner.first_time <= MAX_COUNTED {
-            true => runner.instructions(&plain, optimized, &progress),
+            true => runner.instructions(plain, optimized, &progress),
             false => None,
         },
     };
@@ -91,7 +90,7 @@ impl<'a> Runner<'a> {
     /// Runs the program twice, to see whether its output is always the same. These runs warm the
     /// machine up, too.
     fn new(carried: &'a Carried, args: &'a [OsString]) -> Result<Self> {
-        let run = || run(carried, &carried.program, args);
+        let run = || run(carried, &carried.executable, args);
         let (first, first_time) = run()?;
         let name = carried.program.display();
         if !first.status.success() {
@@ -141,7 +140,7 @@ impl<'a> Runner<'a> {
             return Ok(time.as_secs_f64());
         }
         let name = self.carried.program.display();
-        Err(Failure::new(if build == self.carried.program {
+        Err(Failure::new(if build == self.carried.executable {
             format!(
                 "{name} prints something else each time, so builds of it cannot be compared: give arguments that make its output repeatable"
             )
@@ -162,7 +161,9 @@ impl<'a> Runner<'a> {
     ) -> Option<Instructions> {
         let valgrind = find_program("valgrind".as_ref())?;
         progress.set("counting instructions with valgrind");
-        let count = |build: &Path| {
+        let count = |(name, build): (&str, &Path)| {
+            let without = self.carried.scratch_file(name);
+            let build = without_debug_information(build, &without);
             let log = self.carried.scratch_file("callgrind.log");
             let mut option = OsString::from("--log-file=");
             option.push(&log);
@@ -180,9 +181,25 @@ impl<'a> Runner<'a> {
             status.success().then(|| collected(&text)).flatten()
         };
         Some(Instructions {
-            plain: count(plain)?,
-            other: count(other)?,
+            plain: count(("plain-counted", plain))?,
+            other: count(("optimized-counted", other))?,
         })
+    }
+}
+
+/// Writes a copy of a program without its debug information, which valgrind reads and may not
+/// understand. Returns the program itself if `strip` cannot do that.
+fn without_debug_information<'a>(program: &'a Path, copy: &'a Path) -> &'a Path {
+    let mut strip = Command::new("strip");
+    strip.arg("--strip-debug").arg("-o").arg(copy).arg(program);
+    let status = strip
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match status {
+        Ok(status) if status.success() => copy,
+        Ok(_) | Err(_) => program,
     }
 }
 

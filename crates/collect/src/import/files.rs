@@ -446,3 +446,61 @@ fn layout(code_map: &CodeMap) -> Arc<CodeLayout> {
     });
     Arc::new(CodeLayout::new(ranges.collect()))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::os::unix::fs::MetadataExt as _;
+
+    use holloway_sample::address_spaces::{Action, BranchEntry, Event};
+
+    use super::*;
+
+    /// A running process has mapped a file that was replaced since, and this program.
+    #[test]
+    fn a_file_that_was_replaced_while_it_runs_has_no_blocks() {
+        let program = std::env::current_exe().unwrap();
+        let process = std::process::id();
+        let mut spaces = AddressSpaces::default();
+        let mut add = |action| {
+            let time = 1;
+            spaces.add(Event {
+                time,
+                process,
+                action,
+            });
+        };
+        add(Action::Exec);
+        let replaced = FileIdentity::BuildId(vec![7; 20]);
+        let same = FileIdentity::Inode {
+            device: (0, 0),
+            inode: program.metadata().unwrap().ino(),
+        };
+        for (start, identity) in [(0x1000, replaced), (0x2000, same)] {
+            let path = program.clone();
+            add(Action::Map {
+                start,
+                length: 0x1000,
+                offset: 0,
+                file: MappedFile { path, identity },
+            });
+        }
+        for _ in 0..2 {
+            let branch = BranchEntry {
+                from: 0x1010,
+                to: 0x2010,
+                mispredicted: false,
+            };
+            let stack = vec![branch];
+            add(Action::Branches { stack });
+        }
+        let mut files = ImportedFiles::default();
+        for stack in spaces.take_stacks() {
+            assert_eq!(stack.process, process);
+            files.add_stack(&spaces, &stack).unwrap();
+        }
+        let blocks: Vec<KnownBlocks> = files.files.iter().map(|file| file.blocks).collect();
+        assert_eq!(blocks, [KnownBlocks::Unread, KnownBlocks::NotWoven]);
+        assert_eq!(files.branches().0, []);
+    }
+}

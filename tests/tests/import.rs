@@ -1,8 +1,8 @@
 //! Tests `holloway import`: files of `perf record`, branch stacks of a simulated processor, and
 //! BOLT's text, against exact counts.
 //!
-//! No machine of the tests has branch records. A tracer runs the program step by step and writes its
-//! taken branches, which a processor with branch records would see. The tests make stacks of them.
+//! No machine of the tests has branch records. A tracer runs the program step by step and writes
+//! its taken branches, which a processor with branch records would see. The tests make stacks of them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -355,6 +355,8 @@ fn the_text_of_bolt_gives_edges() {
         shown.contains("without stacks") && shown.contains("Hottest edges"),
         "{shown}"
     );
+    // The text has no times.
+    assert!(!shown.contains("per second"), "{shown}");
     assert!(!output.stderr.contains("warning"), "{}", output.stderr);
     let edges = counted(traced, "edges");
     let document = traced.json(&["overlap", "bolt", &edges, "--format", "json"]);
@@ -383,6 +385,7 @@ fn the_text_of_bolt_gives_edges() {
         &[&id, &"ab".repeat(20), "record again"],
     );
     refused(traced, &["bolt.txt"], &["name the program"]);
+    refused(traced, &["bolt.txt", "app", "app"], &["2 are named"]);
     refused(traced, &["bolt.txt", "app.c"], &["not a readable program"]);
     traced.write("bad.txt", b"B 1 2\n");
     refused(traced, &["bad.txt", "app"], &["line 1"]);
@@ -511,6 +514,75 @@ fn pipe_mode_and_a_moved_program_are_read() {
     assert_eq!(document["files"][0]["blocks"], "unread");
 }
 
+/// Processes that ran before the recording map files without build ids.
+#[test]
+fn a_file_with_and_without_a_build_id_is_one_file() {
+    let traced = traced();
+    let program = traced.program();
+    let path = program.to_str().unwrap();
+    let mut writer = PerfDataWriter::default();
+    for (process, build_id) in [(7, &traced.build_id[..]), (8, &[])] {
+        writer
+            .exec(process)
+            .map(process, traced.mapping, path, build_id);
+        for end in (STACK..traced.branches.len()).step_by(97) {
+            let stack = &traced.branches[end - STACK..end];
+            let stack: Vec<(u64, u64, bool)> =
+                stack.iter().map(|&(from, to)| (from, to, false)).collect();
+            writer.sample(process, stack[STACK - 1].1, &stack);
+        }
+    }
+    traced.write("both.data", &writer.finish());
+    let output = traced.ok(&["import", "both.data", "--no-report", "-o", "both"]);
+    assert!(
+        output.stderr.contains("is not checked"),
+        "{}",
+        output.stderr
+    );
+    let document = traced.json(&["report", "both", "--format", "json"]);
+    let files = document["files"].as_array().unwrap();
+    let apps = files.iter().filter(|file| file["path"] == path);
+    assert_eq!(apps.count(), 1, "{document}");
+    assert!(
+        document["records"]["paths"].as_u64().unwrap() > 10,
+        "{document}"
+    );
+}
+
+#[test]
+fn an_earlier_import_is_not_overwritten() {
+    let traced = traced();
+    traced.write("first.data", &traced.perf_data(97).finish());
+    traced.write("second.data", &traced.perf_data(193).finish());
+    let data = traced.folder.path().join("shared");
+    let import = |file: &str| {
+        let mut command = holloway_command(["import", file, "--no-report"]);
+        command.env("HOLLOWAY_DATA", &data);
+        run(command.current_dir(traced.folder.path())).unwrap()
+    };
+    let files = || {
+        let files = std::fs::read_dir(&data).unwrap();
+        let mut files: Vec<(PathBuf, Vec<u8>)> = files
+            .map(|file| file.unwrap().path())
+            .map(|path| (path.clone(), std::fs::read(path).unwrap()))
+            .collect();
+        files.sort();
+        files
+    };
+    assert_eq!(import("first.data").ending(), "exit 0");
+    let first = files();
+    assert_eq!(first.len(), 3, "a path map, branches, and samples");
+    let output = import("second.data");
+    assert_eq!(output.ending(), "exit 125", "{output:?}");
+    assert_eq!(output.stderr.lines().count(), 1, "{}", output.stderr);
+    assert!(
+        output.stderr.contains("choose another directory"),
+        "{}",
+        output.stderr
+    );
+    assert_eq!(files(), first);
+}
+
 #[test]
 fn a_full_disk_leaves_no_run_behind() {
     let traced = traced();
@@ -521,8 +593,8 @@ fn a_full_disk_leaves_no_run_behind() {
 }
 
 /// Runs perf in the folder. On Linux 6.18, perf 6.1 dies of a stack overrun while it collects build
-/// ids, if a monitor of another test asks for build ids at the same time. Then it runs again without
-/// them (`-B`).
+/// ids, if a monitor of another test asks for build ids at the same time. Then it runs again
+/// without them (`-B`).
 fn perf(traced: &Traced, options: &[&str]) -> Output {
     let record = |more: &[&str]| {
         let mut command = Command::new(installed("perf").unwrap());

@@ -151,6 +151,58 @@ fn the_kernel_interrupts_a_run_without_breaking_it() {
     assert_eq!(paths(&functions[0]).len(), 0, "{functions:?}");
 }
 
+/// With the filter for user mode, processors record the return from the kernel, and not the entry.
+#[test]
+fn the_kernel_is_entered_without_a_branch() {
+    let (image, layout) = example();
+    let back = |to| TakenBranch {
+        from: Place::Kernel,
+        to: Place::Inside(to),
+        ..jump(0, 0)
+    };
+    let plain = [jump(0x3e, 0x10), jump(0x2e, 0x40), jump(0x4e, 0x10)];
+    let (expected, _) = counted(&image, &layout, &[&plain]);
+    let [(path, _)] = paths(&expected[0])[..] else {
+        panic!("{expected:?}");
+    };
+    // At the target of a branch, within a block, at the start of the next block, and behind it.
+    for to in [0x10, 0x14, 0x20, 0x24] {
+        let [first, rest @ ..] = plain;
+        let stack = [&[first, back(to)], &rest[..]].concat();
+        let (functions, quality) = counted(&image, &layout, &[&stack]);
+        assert_eq!(quality.impossible_runs, 0, "{to:x}");
+        let found: Vec<u32> = edges(&functions[0]).iter().map(|&(edge, _)| edge).collect();
+        assert_eq!(found, [1, 4, 5, 7], "{to:x}");
+        let [(found, _)] = paths(&functions[0])[..] else {
+            panic!("{to:x}: {functions:?}");
+        };
+        assert_eq!(found, path, "{to:x}");
+    }
+    // Backward, and into code without blocks: branches are missing.
+    for place in [back(0x4), back(0x80)] {
+        let stack = [jump(0x3e, 0x10), place, jump(0x2e, 0x40), jump(0x4e, 0x10)];
+        let (functions, quality) = counted(&image, &layout, &[&stack]);
+        assert!(quality.impossible_runs > 0, "{place:?}");
+        assert!(functions.iter().all(|function| function.paths.is_empty()));
+    }
+}
+
+#[test]
+fn sums_of_huge_counts_stop_at_the_largest_number() {
+    let (image, layout) = example();
+    let mut records = BranchRecords::new(Arc::new(image), Arc::new(layout));
+    for _ in 0..2 {
+        records.add_branch(jump(0x3e, 0x10), u64::MAX, u64::MAX);
+        records.add_run(0x10, 0x2e, u64::MAX);
+        records.add_run(0x30, 0x10, u64::MAX);
+    }
+    let (functions, quality) = records.counts();
+    assert_eq!(edges(&functions[0]).len(), 2);
+    let sums = [quality.branches, quality.runs, quality.impossible_runs];
+    assert_eq!(sums, [u64::MAX; 3]);
+    assert_eq!(functions[0].edges[1].mispredicted, Count(u64::MAX));
+}
+
 #[test]
 fn branches_and_runs_without_stacks_count_edges_only() {
     let (image, layout) = example();

@@ -73,6 +73,15 @@ pub enum StoreError {
         /// The reason.
         kind: io::ErrorKind,
     },
+    /// The run's directory has an import.
+    #[error(
+        "cannot import into {}: it has an import, and an earlier one is never overwritten; choose another directory",
+        directory.display()
+    )]
+    Imported {
+        /// The directory.
+        directory: PathBuf,
+    },
     /// The trace next to a profile could not be written.
     #[error("cannot write the trace of {}: {source}", profile.display())]
     WriteTrace {

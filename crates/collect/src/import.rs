@@ -2,8 +2,8 @@
 //! files of `perf record`, and BOLT's pre-aggregated text.
 //!
 //! The run's directory gets the samples ([`holloway_format::samples`]), the branch records
-//! ([`holloway_format::branches`]), and the path maps of the programs. Nothing is written before the
-//! whole input was read.
+//! ([`holloway_format::branches`]), and the path maps of the programs. Nothing is written before
+//! the whole input was read.
 //!
 //! A file must be the recorded build: its build id is compared.
 
@@ -31,8 +31,8 @@ pub use imported::Imported;
 
 use imported::file_name;
 
-/// Reads a file: of `perf record`, or BOLT's pre-aggregated text. `programs` are used instead of the
-/// files with the recorded paths, if they have the recorded build ids.
+/// Reads a file: of `perf record`, or BOLT's pre-aggregated text. `programs` are used instead of
+/// the files with the recorded paths, if they have the recorded build ids.
 ///
 /// # Errors
 /// If the input cannot be used, or a program is another build.
@@ -160,7 +160,12 @@ impl PerfImport<'_> {
             for ((id, offset), samples) in found {
                 match self.spaces.path(id).starts_with("//anon") {
                     true => without_file += samples,
-                    false => self.files.add_sample(&self.spaces, id, offset, samples)?,
+                    false => self.files.add_sample(
+                        &self.spaces,
+                        execution.process,
+                        (id, offset),
+                        samples,
+                    )?,
                 }
             }
         }

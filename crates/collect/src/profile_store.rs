@@ -125,7 +125,7 @@ pub fn update(
             if known.is_some_and(|known| known.value() == mark) {
                 continue;
             }
-            add_record(
+            let is_added = add_record(
                 store,
                 &file,
                 record,
@@ -136,7 +136,7 @@ pub fn update(
                 &mut update,
             )?;
             added.insert(key, mark).map_err(|e| error(e.into()))?;
-            update.runs += 1;
+            update.runs += u64::from(is_added);
         }
         forget_deleted_runs(&mut added, runs).map_err(error)?;
         update.forgotten = forget(store, &mut programs, policy.max_bytes);
@@ -279,7 +279,7 @@ fn read_record(
     }
 }
 
-/// Adds the samples of a record to its programs.
+/// Adds the samples of a record to its programs. Returns false if they do not show time.
 #[expect(clippy::too_many_arguments, reason = "the state of one update")]
 fn add_record(
     store: &Path,
@@ -290,10 +290,10 @@ fn add_record(
     programs: &mut BTreeMap<Vec<u8>, Program>,
     carried: &mut BTreeMap<Vec<u8>, CarriedOver>,
     update: &mut StoreUpdate,
-) -> Result<()> {
-    // The samples of other events do not show time.
-    if record.clock == SampleClock::Other {
-        return Ok(());
+) -> Result<bool> {
+    // The samples of other events do not show time, and neither do samples without a frequency.
+    if record.clock == SampleClock::Other || record.frequency == 0 {
+        return Ok(false);
     }
     let directory = file.parent().unwrap_or(Path::new("."));
     for sampled in record.files {
@@ -320,14 +320,15 @@ fn add_record(
         };
         let addresses = sampled.addresses.iter();
         let samples = addresses.filter(|address| address.block.is_some());
-        let samples: u64 = samples.map(|address| address.samples.0).sum();
+        let samples = samples.map(|address| address.samples.0);
+        let samples = samples.fold(0, u64::saturating_add);
         program.times.add(&run, policy.combination);
         program.samples = program.samples.saturating_add(samples);
         program.runs += 1;
         program.updated = now;
         update.samples = update.samples.saturating_add(Count(samples));
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Writes a path map into the store.

@@ -89,9 +89,10 @@ impl WatchedStacks {
     fn take(&mut self, monitor: &mut Monitor) {
         for stack in monitor.take_stacks() {
             self.stacks += 1;
-            self.branches += stack.len() as u64;
-            self.depth = self.depth.max(stack.len() as u64);
-            // Fails if the program was rebuilt meanwhile. Then its blocks are not known.
+            let depth = stack.branches.len() as u64;
+            self.branches += depth;
+            self.depth = self.depth.max(depth);
+            // Never fails: the blocks of a program that was rebuilt meanwhile are not known.
             self.files.add_stack(monitor.address_spaces(), &stack).ok();
         }
     }

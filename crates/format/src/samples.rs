@@ -55,7 +55,7 @@ pub struct SampleRecord {
     pub clock: SampleClock,
     /// Whether the monitor still watches.
     pub state: MonitorState,
-    /// Samples per second of CPU time, on average.
+    /// Samples per second of CPU time, on average. 0 if it is not known.
     pub frequency: u64,
     /// Duration of the observation in nanoseconds.
     pub duration_ns: u64,

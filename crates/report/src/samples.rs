@@ -20,9 +20,9 @@ pub enum SampleView {
     Blocks,
     /// A row for each line.
     Lines,
-    /// A row for each edge, with estimated executions.
+    /// A row for each edge, with executions from branch records, or estimated.
     Edges,
-    /// A row for each branch, with estimated executions.
+    /// A row for each branch, with executions from branch records, or estimated.
     Branches,
     /// The hottest paths, from branch records.
     Paths,

@@ -74,6 +74,15 @@ pub struct BranchEntry {
     pub mispredicted: bool,
 }
 
+/// A branch stack of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocatedStack {
+    /// The process.
+    pub process: u32,
+    /// The branches, the oldest first.
+    pub branches: Vec<LocatedBranch>,
+}
+
 /// A taken branch between files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocatedBranch {
@@ -141,8 +150,7 @@ pub struct AddressSpaces {
     executions: BTreeMap<u64, Execution>,
     /// Number of the next execution.
     next_execution: u64,
-    /// Branch stacks, the oldest branch first.
-    stacks: Vec<Vec<LocatedBranch>>,
+    stacks: Vec<LocatedStack>,
 }
 
 /// The samples of one execution.
@@ -215,7 +223,8 @@ impl AddressSpaces {
                     mispredicted: entry.mispredicted,
                 });
                 let branches = branches.collect();
-                self.stacks.push(branches);
+                let process = event.process;
+                self.stacks.push(LocatedStack { process, branches });
             }
             Action::Sample { address } => {
                 let process = self.process(event.process);
@@ -232,7 +241,7 @@ impl AddressSpaces {
     }
 
     /// Takes the branch stacks that were added since the last call.
-    pub fn take_stacks(&mut self) -> Vec<Vec<LocatedBranch>> {
+    pub fn take_stacks(&mut self) -> Vec<LocatedStack> {
         std::mem::take(&mut self.stacks)
     }
 
@@ -427,7 +436,9 @@ mod tests {
         add(&mut spaces, 7, Action::Branches { stack });
         add(&mut spaces, 7, mapping(0x1000, 0x1000, 0, "other"));
         let stacks = spaces.take_stacks();
+        assert_eq!(stacks[0].process, 7);
         let places: Vec<_> = stacks[0]
+            .branches
             .iter()
             .map(|branch| (branch.from, branch.to))
             .collect();

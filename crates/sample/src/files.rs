@@ -1,14 +1,7 @@
 //! The files with samples, as a monitor sees them: opens a file when its first sample arrives, as
 //! long as the process that mapped it probably still runs.
-//!
-//! A process in a container sees other files than the monitor. Its files are below
-//! `/proc/PID/root`.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
 
 use holloway_format::Count;
 use holloway_format::samples::{AddressSamples, KnownBlocks, MonitoredFile};
@@ -16,6 +9,7 @@ use holloway_format::samples::{AddressSamples, KnownBlocks, MonitoredFile};
 use crate::address_spaces::{FileId, FileIdentity, MappedFile};
 use crate::elf::{self, Segments};
 use crate::program_copy::ProgramCopy;
+use crate::sampled_file;
 
 /// The sampled files.
 #[derive(Default)]
@@ -103,7 +97,7 @@ impl SampledFile {
             segments: None,
             samples: BTreeMap::new(),
         };
-        let Some(path) = find(file, process) else {
+        let Some(path) = sampled_file::find(file, process) else {
             return sampled;
         };
         if sampled.build_id.is_empty() {
@@ -120,24 +114,4 @@ impl SampledFile {
         };
         sampled
     }
-}
-
-/// Finds a mapped file: as the process sees it, or as this process does. `None` if there is another
-/// file now.
-fn find(file: &MappedFile, process: u32) -> Option<PathBuf> {
-    let path = file.path.as_os_str();
-    if !path.as_bytes().starts_with(b"/") || path.as_bytes().starts_with(b"//") {
-        return None;
-    }
-    let mut in_process = OsString::from(format!("/proc/{process}/root"));
-    in_process.push(path);
-    let candidates = [PathBuf::from(in_process), file.path.clone()];
-    let is_same = |path: &Path| match &file.identity {
-        FileIdentity::BuildId(build_id) => elf::build_id(path).as_ref() == Some(build_id),
-        // File systems such as Btrfs and overlayfs report other device numbers.
-        FileIdentity::Inode { inode, .. } => {
-            std::fs::metadata(path).is_ok_and(|metadata| metadata.ino() == *inode)
-        }
-    };
-    candidates.into_iter().find(|path| is_same(path))
 }

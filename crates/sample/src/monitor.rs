@@ -8,7 +8,8 @@
 //!   last period of their parent. The tick has a fixed period.
 //! - Samples in the kernel, and so idle time, are not taken.
 //! - Each buffer has 256 KiB, as Morph's; several threads that are watched from the start share
-//!   this size. The kernel counts the records that do not fit.
+//!   this size, as long as each gets 16 KiB, or 128 KiB with branch stacks. The kernel counts the
+//!   records that do not fit.
 //! - Exec, mappings, forks, and exits are followed (`address_spaces`). Mappings of processes that
 //!   run at the start come from /proc.
 //!
@@ -27,7 +28,7 @@ use perf_event::events::{Hardware, Software, Tracepoint};
 use perf_event::{Builder, SampleBranchFlag, SampleFlag, Sampler};
 use rustix::io::Errno;
 
-use crate::address_spaces::{AddressSpaces, LocatedBranch};
+use crate::address_spaces::{AddressSpaces, LocatedStack};
 use crate::buffers::{Buffers, online_processors};
 use crate::files::SampledFiles;
 use crate::period::RandomFactors;
@@ -42,12 +43,16 @@ const FREQUENCY_OF_TIMER: u64 = 256;
 /// Time between two readings of the buffers, and between two random periods. A reading takes about
 /// 0.2 ms of CPU time on a busy machine.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// Time between two readings if there are more samples than [`FREQUENCY`]. A sample takes 40 bytes.
+/// Time between two readings if there are more samples than [`FREQUENCY`], or samples with stacks.
+/// A sample without a stack takes 40 bytes.
 const SHORT_INTERVAL: Duration = Duration::from_millis(100);
 /// Bytes of the buffers of a processor.
 const BUFFER_SIZE: usize = 256 << 10;
 /// Minimum bytes of a buffer. The size is a power of two of pages.
 const MIN_BUFFER_SIZE: usize = 16 << 10;
+/// Minimum bytes of a buffer if samples have stacks. A sample with 32 branches takes 808 bytes, so
+/// [`FREQUENCY`] samples per second fill 81 KiB in [`SHORT_INTERVAL`].
+const MIN_BUFFER_SIZE_OF_STACKS: usize = 128 << 10;
 
 /// What a monitor watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +136,7 @@ pub struct Monitor {
     buffers: Buffers,
     clock: SampleClock,
     frequency: u64,
+    stacks: BranchStacks,
     factors: RandomFactors,
     spaces: AddressSpaces,
     files: SampledFiles,
@@ -208,6 +214,7 @@ impl Monitor {
             buffers: Buffers::new(samplers),
             clock,
             frequency,
+            stacks,
             factors,
             spaces,
             files: SampledFiles::default(),
@@ -219,10 +226,7 @@ impl Monitor {
 
     /// Time between two calls of [`Monitor::read`].
     pub fn interval(&self) -> Duration {
-        match self.frequency > FREQUENCY {
-            true => SHORT_INTERVAL,
-            false => INTERVAL,
-        }
+        interval(self.frequency, self.stacks)
     }
 
     /// Reads the buffers, and draws the next period. Call it each [`Monitor::interval`].
@@ -261,7 +265,7 @@ impl Monitor {
 
     /// Takes the branch stacks that were read since the last call, each with the oldest branch
     /// first.
-    pub fn take_stacks(&mut self) -> Vec<Vec<LocatedBranch>> {
+    pub fn take_stacks(&mut self) -> Vec<LocatedStack> {
         self.spaces.take_stacks()
     }
 
@@ -312,6 +316,23 @@ impl Monitor {
             }
         }
     }
+}
+
+/// Time between two readings.
+fn interval(frequency: u64, stacks: BranchStacks) -> Duration {
+    match stacks {
+        BranchStacks::Unrecorded if frequency <= FREQUENCY => INTERVAL,
+        BranchStacks::Unrecorded | BranchStacks::Recorded => SHORT_INTERVAL,
+    }
+}
+
+/// Bytes of a buffer, if a processor has so many.
+fn buffer_size(buffers: usize, stacks: BranchStacks) -> usize {
+    let min = match stacks {
+        BranchStacks::Recorded => MIN_BUFFER_SIZE_OF_STACKS,
+        BranchStacks::Unrecorded => MIN_BUFFER_SIZE,
+    };
+    min.max(BUFFER_SIZE / buffers.next_power_of_two())
 }
 
 /// What determines the time between two samples: the number of samples per second of an event that
@@ -369,8 +390,7 @@ fn open_all(
             threads.map(Some).collect()
         }
     };
-    let share = BUFFER_SIZE / threads.len().next_power_of_two();
-    let size = share.max(MIN_BUFFER_SIZE);
+    let size = buffer_size(threads.len(), stacks);
     let mut samplers = Vec::new();
     let mut ended = None;
     for &thread in &threads {
@@ -541,6 +561,24 @@ mod tests {
         assert_eq!(setting(SampleClock::CpuTime, 1000, 0.5), 500_000);
         assert_eq!(setting(SampleClock::Cycles, 1000, 0.5), 2000);
         assert_eq!(setting(SampleClock::Cycles, 1, 1.5), 1);
+    }
+
+    #[test]
+    fn the_samples_of_one_interval_fit_into_a_buffer() {
+        for (stacks, bytes) in [
+            (BranchStacks::Unrecorded, 40.0),
+            (BranchStacks::Recorded, 808.0),
+        ] {
+            let samples = FREQUENCY as f64 * interval(FREQUENCY, stacks).as_secs_f64();
+            assert!(samples * bytes < buffer_size(1, stacks) as f64, "{bytes}");
+        }
+        let least = buffer_size(1000, BranchStacks::Recorded) as f64;
+        assert!(FREQUENCY as f64 * SHORT_INTERVAL.as_secs_f64() * 808.0 < least);
+        assert_eq!(buffer_size(3, BranchStacks::Unrecorded), BUFFER_SIZE / 4);
+        assert_eq!(
+            interval(FREQUENCY + 1, BranchStacks::Unrecorded),
+            SHORT_INTERVAL
+        );
     }
 
     #[test]

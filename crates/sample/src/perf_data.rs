@@ -1,8 +1,8 @@
 //! Reads files of `perf record`: samples, branch stacks, and the events of processes.
 //!
-//! The crates linux-perf-data and linux-perf-event-reader read the file, decompress it, and sort its
-//! records. They drop branch stacks, and they trust the file. So `screen` checks all lengths that
-//! they use first, and `sample_record` reads the samples.
+//! The crates linux-perf-data and linux-perf-event-reader read the file, decompress it, and sort
+//! its records. They drop branch stacks, and they trust the file. So `screen` checks all lengths
+//! that they use first, and `sample_record` reads the samples.
 //!
 //! Files of x86-64 and AArch64 machines are read on any of these machines.
 
@@ -133,7 +133,10 @@ impl<R: Read + Seek> PerfData<R> {
                 || event.clock != EventClock::Other && events[number].clock == event.clock
         };
         let formats = screened.events.into_iter().enumerate();
-        let formats = formats.map(|(number, formats)| (is_chosen(number), formats));
+        let formats = formats.map(|(number, formats)| {
+            let is_read = formats.has_addresses() && is_chosen(number);
+            (is_read, formats)
+        });
         let formats: Vec<(bool, Formats)> = formats.collect();
         let build_ids = reader.perf_file.build_ids().unwrap_or_default();
         let is_user = |key: &DsoKey| {

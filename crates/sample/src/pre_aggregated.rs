@@ -5,13 +5,13 @@
 //! S ADDRESS COUNT              samples
 //! B FROM TO COUNT MISPREDICTED taken branches
 //! F START END COUNT            runs: the code from START to the branch at END
-//! f START END COUNT            the same, after a branch from outside; r: after a return from outside
+//! f START END COUNT            the same, after a branch from outside; r: after a return
 //! T FROM TO END COUNT          a branch and the run after it; R: the branch is a return
 //! ```
-//! An address is `[ID:]OFFSET` in hexadecimal digits. ID is the build id of the file, or `X` for an unknown
-//! file; without it, the file is the program. OFFSET is the address that the file's symbols have.
-//! 0 stands for code outside. In old files, END may be the largest number, or one or two less, if it is
-//! not known; and so may FROM.
+//! An address is `[ID:]OFFSET` in hexadecimal digits. ID is the build id of the file, or `X` for an
+//! unknown file; without it, the file is the program. OFFSET is the address that the file's symbols
+//! have. 0 stands for code outside. In old files, END may be the largest number, or one or two
+//! less, if it is not known; FROM may have these values, too.
 
 use std::io::{self, BufRead};
 

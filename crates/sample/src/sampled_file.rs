@@ -2,14 +2,18 @@
 //! lie at sampled offsets. Reads only the parts of a file that are needed.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use holloway_format::{Count, FunctionSamples, peek_map};
 use object::read::ReadCache;
 use object::{Object as _, ObjectSymbol as _, SymbolKind};
 
-use crate::elf::{MapSection, Segments, open_regular, read_range, section_range};
+use crate::address_spaces::{FileIdentity, MappedFile};
+use crate::elf::{self, MapSection, Segments, open_regular, read_range, section_range};
 
 /// The functions of a file with samples.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -22,6 +26,26 @@ pub struct SampledFunctions {
 
 /// Bytes at the beginning of a path map that contain its build id.
 const MAP_HEAD: u64 = 48;
+
+/// Finds a mapped file: as the process sees it, or as this process does. A process in a container
+/// sees other files, which are below `/proc/PID/root`. `None` if there is another file now.
+pub fn find(file: &MappedFile, process: u32) -> Option<PathBuf> {
+    let path = file.path.as_os_str();
+    if !path.as_bytes().starts_with(b"/") || path.as_bytes().starts_with(b"//") {
+        return None;
+    }
+    let mut in_process = OsString::from(format!("/proc/{process}/root"));
+    in_process.push(path);
+    let candidates = [PathBuf::from(in_process), file.path.clone()];
+    let is_same = |path: &Path| match &file.identity {
+        FileIdentity::BuildId(build_id) => elf::build_id(path).as_ref() == Some(build_id),
+        // File systems such as Btrfs and overlayfs report other device numbers.
+        FileIdentity::Inode { inode, .. } => {
+            std::fs::metadata(path).is_ok_and(|metadata| metadata.ino() == *inode)
+        }
+    };
+    candidates.into_iter().find(|path| is_same(path))
+}
 
 /// Returns the build id of a woven file's path map. `None` if the file is not woven, or cannot be
 /// read.

@@ -52,6 +52,28 @@ fn records_are_read_in_both_containers() {
     assert_eq!((event.clock, event.has_stacks), (EventClock::Cycles, true));
 }
 
+/// `perf record --call-graph lbr` stores the active calls in the place of the last branches.
+#[test]
+fn stacks_of_calls_are_not_taken_for_branches() {
+    let mut calls = writer();
+    calls.branch_sample_type = 1 | 1 << 11;
+    // The kernel adds the sorts of branches to some files.
+    let mut with_sorts = writer();
+    with_sorts.branch_sample_type = 1 | 1 << 3 | 1 << 11;
+    for writer in [calls, with_sorts] {
+        for bytes in [writer.finish(), writer.finish_pipe()] {
+            let file = PerfData::read(Cursor::new(&bytes)).unwrap();
+            assert!(!file.event().has_stacks);
+            let records = read(&bytes).unwrap();
+            let stacks = records.iter().filter_map(|record| match record {
+                Record::Sample(sample) => Some(sample.stack.len()),
+                _ => None,
+            });
+            assert_eq!(stacks.collect::<Vec<_>>(), [0, 0], "{records:?}");
+        }
+    }
+}
+
 #[test]
 fn every_truncation_is_an_error() {
     let bytes = writer().finish();

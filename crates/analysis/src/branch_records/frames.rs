@@ -94,10 +94,10 @@ impl<'r> Walk<'r> {
                     self.add(|quality| &mut quality.impossible_runs);
                     self.restart(from);
                 }
-                (_, Place::Inside(_), Place::Elsewhere | Place::Kernel) => {
-                    self.add(|quality| &mut quality.impossible_runs);
-                    self.frames.clear();
+                (_, Place::Inside(start), Place::Kernel) => {
+                    self.run_into_kernel(start, branch.to, index);
                 }
+                (_, Place::Inside(_), Place::Elsewhere) => self.lose_control(),
                 (_, Place::Elsewhere | Place::Kernel, Place::Elsewhere | Place::Kernel) => {}
             }
             let mispredicted = u64::from(branch.mispredicted);
@@ -114,8 +114,8 @@ impl<'r> Walk<'r> {
         self.jump(&branch, 0, mispredicted);
     }
 
-    /// The branch, with places elsewhere instead of addresses without a block. The procedure linkage
-    /// table has no blocks, and neither have functions that the weaver did not see.
+    /// The branch, with places elsewhere instead of addresses without a block. The procedure
+    /// linkage table has no blocks, and neither have functions that the weaver did not see.
     fn known(&self, branch: TakenBranch) -> TakenBranch {
         let known = |place| match place {
             Place::Inside(address) if self.range(address).is_none() => Place::Elsewhere,
@@ -182,8 +182,35 @@ impl<'r> Walk<'r> {
         }
     }
 
+    /// Control runs from `start` into the kernel, and the branch number `index` leads it back to
+    /// `back`. Processors that record only branches to user mode leave out the branch into the
+    /// kernel.
+    fn run_into_kernel(&mut self, start: u64, back: Place, index: usize) {
+        match back {
+            Place::Inside(back) if self.is_straight(start, back) => {
+                self.run(start, back, index);
+                self.kernel_entry = Some(back);
+            }
+            Place::Inside(_) | Place::Elsewhere | Place::Kernel => self.lose_control(),
+        }
+    }
+
+    /// Control left known code without a branch.
+    fn lose_control(&mut self) {
+        self.add(|quality| &mut quality.impossible_runs);
+        self.frames.clear();
+    }
+
+    /// Whether control can run from `start` to `end` without a taken branch.
+    fn is_straight(&self, start: u64, end: u64) -> bool {
+        let ends = (self.layout.find(start), self.layout.find(end));
+        matches!(ends, (Some(first), Some(last)) if start <= end
+            && self.layout.straight(first, last).is_some())
+    }
+
     fn add(&mut self, field: impl Fn(&mut BranchQuality) -> &mut u64) {
-        *field(&mut self.records.quality) += self.count.unwrap_or(1);
+        let sum = field(&mut self.records.quality);
+        *sum = sum.saturating_add(self.count.unwrap_or(1));
     }
 
     fn jump(&mut self, branch: &TakenBranch, index: usize, mispredicted: u64) {

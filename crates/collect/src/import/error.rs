@@ -69,6 +69,14 @@ pub enum ImportError {
         /// The input.
         file: PathBuf,
     },
+    /// A text of branches was imported with several programs.
+    #[error("{} is a text of branches, which belong to one program, and {programs} are named: name one", file.display())]
+    SeveralPrograms {
+        /// The input.
+        file: PathBuf,
+        /// Number of programs.
+        programs: usize,
+    },
     /// Branches say nothing about a program without blocks.
     #[error("{} has no addresses of blocks ({why}), so branches show nothing: build it with --collect none, and record again", program.display())]
     NoBlocks {

@@ -11,21 +11,37 @@ use holloway_format::Count;
 use holloway_format::branches::{BranchQuality, FileBranches};
 use holloway_format::samples::{AddressSamples, KnownBlocks, MonitoredFile};
 use holloway_sample::address_spaces::{
-    AddressSpaces, FileId, FileIdentity, Located, LocatedBranch, MappedFile,
+    AddressSpaces, FileId, FileIdentity, Located, LocatedBranch, LocatedStack, MappedFile,
 };
-use holloway_sample::code_map::CodeMap;
+use holloway_sample::code_map::{CodeMap, CodeMapError};
 use holloway_sample::elf::{self, Segments};
 use holloway_sample::instruction::{BranchInstruction, MachineCode};
-use holloway_sample::sampled_file::woven_build;
+use holloway_sample::sampled_file::{self, woven_build};
 
 use super::error::ImportError;
 
 /// The files with samples or branches.
 #[derive(Default)]
 pub(crate) struct ImportedFiles<'a> {
+    time: RecordingTime,
     input: PathBuf,
     programs: Vec<Program<'a>>,
-    files: HashMap<FileId, ImportedFile>,
+    files: Vec<ImportedFile>,
+    /// Positions in `files`.
+    by_id: HashMap<FileId, usize>,
+    /// Positions in `files`, by path and build id. Processes may map a file with and without its
+    /// build id.
+    by_build: HashMap<(String, Vec<u8>), usize>,
+}
+
+/// When the processes ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum RecordingTime {
+    /// They run now: files are searched as they see them.
+    #[default]
+    Now,
+    /// They ran earlier, perhaps elsewhere.
+    Earlier,
 }
 
 /// A program that the user named.
@@ -59,40 +75,41 @@ impl<'a> ImportedFiles<'a> {
             }),
         });
         Ok(Self {
+            time: RecordingTime::Earlier,
             input: input.to_owned(),
             programs: programs.collect::<Result<_, _>>()?,
-            files: HashMap::new(),
+            ..Self::default()
         })
     }
 
-    /// Adds samples at an offset of a file.
+    /// Adds samples of a process at an offset of a file.
     ///
     /// # Errors
     /// If the file is another build.
     pub(super) fn add_sample(
         &mut self,
         spaces: &AddressSpaces,
-        id: FileId,
-        offset: u64,
+        process: u32,
+        (id, offset): (FileId, u64),
         samples: u64,
     ) -> Result<(), ImportError> {
-        let file = self.file(spaces, id)?;
+        let file = self.file(spaces, id, process)?;
         let address = file.address(offset).unwrap_or(offset);
         *file.samples.entry(address).or_default() += samples;
         Ok(())
     }
 
-    /// Adds a branch stack, the oldest branch first.
+    /// Adds a branch stack.
     ///
     /// # Errors
-    /// If a file is another build.
+    /// If the processes ran earlier, and a file is another build.
     pub(crate) fn add_stack(
         &mut self,
         spaces: &AddressSpaces,
-        stack: &[LocatedBranch],
+        stack: &LocatedStack,
     ) -> Result<(), ImportError> {
         let mut ids: Vec<FileId> = Vec::new();
-        for branch in stack {
+        for branch in &stack.branches {
             for place in [branch.from, branch.to] {
                 if let Located::File(id, _) = place
                     && !ids.contains(&id)
@@ -102,11 +119,12 @@ impl<'a> ImportedFiles<'a> {
             }
         }
         for id in ids {
-            let file = self.file(spaces, id)?;
+            let file = self.file(spaces, id, stack.process)?;
             if file.branches.is_none() {
                 continue;
             }
             let branches: Vec<TakenBranch> = stack
+                .branches
                 .iter()
                 .map(|branch| file.taken_branch(id, branch))
                 .collect();
@@ -121,18 +139,40 @@ impl<'a> ImportedFiles<'a> {
         &mut self,
         spaces: &AddressSpaces,
         id: FileId,
+        process: u32,
     ) -> Result<&mut ImportedFile, ImportError> {
-        if !self.files.contains_key(&id) {
-            let file = ImportedFile::open(spaces.file(id), &mut self.programs)?;
-            self.files.insert(id, file);
+        let position = match self.by_id.get(&id) {
+            Some(&position) => position,
+            None => {
+                let mapped = spaces.file(id);
+                let file = match self.time {
+                    RecordingTime::Now => ImportedFile::of_process(mapped, process),
+                    RecordingTime::Earlier => ImportedFile::open(mapped, &mut self.programs)?,
+                };
+                let position = self.insert(file);
+                self.by_id.insert(id, position);
+                position
+            }
+        };
+        Ok(&mut self.files[position])
+    }
+
+    /// Adds a file, or finds the file of the same build. Returns its position.
+    fn insert(&mut self, file: ImportedFile) -> usize {
+        let next = self.files.len();
+        let build = (file.path.clone(), file.build_id.clone());
+        let position = *self.by_build.entry(build).or_insert(next);
+        match self.files.get_mut(position) {
+            Some(known) => known.is_unverified |= file.is_unverified,
+            None => self.files.push(file),
         }
-        Ok(self.files.get_mut(&id).expect("the file was inserted"))
+        position
     }
 
     /// # Errors
     /// If a program that the user named was not recorded.
     pub(super) fn finish(self) -> Result<FinishedFiles, ImportError> {
-        let mut files: Vec<ImportedFile> = self.files.into_values().collect();
+        let mut files = self.files;
         files.sort_by(|a, b| (&a.path, &a.build_id).cmp(&(&b.path, &b.build_id)));
         if let Some(unused) = self.programs.iter().find(|program| !program.is_used) {
             let recorded = files.iter().filter(|file| file.path.starts_with('/'));
@@ -175,14 +215,12 @@ impl<'a> ImportedFiles<'a> {
 
     /// The path maps of the files: build id and bytes.
     pub(crate) fn maps(&self) -> impl Iterator<Item = &([u8; 16], Vec<u8>)> {
-        self.files
-            .values()
-            .filter_map(|file| file.map_bytes.as_ref())
+        self.files.iter().filter_map(|file| file.map_bytes.as_ref())
     }
 
     /// The branches up to now, by file.
     pub(crate) fn branches(&self) -> (Vec<FileBranches>, BranchQuality) {
-        let mut files: Vec<&ImportedFile> = self.files.values().collect();
+        let mut files: Vec<&ImportedFile> = self.files.iter().collect();
         files.sort_by(|a, b| (&a.path, &a.build_id).cmp(&(&b.path, &b.build_id)));
         let mut quality = BranchQuality::default();
         let branches = files.into_iter().filter_map(|file| match file.blocks {
@@ -203,6 +241,8 @@ pub(super) struct ImportedFile {
     pub(super) path: String,
     pub(super) build_id: Vec<u8>,
     pub(super) blocks: KnownBlocks,
+    /// Why the blocks could not be read.
+    pub(super) failure: Option<CodeMapError>,
     is_unverified: bool,
     code_map: Option<CodeMap>,
     segments: Option<Segments>,
@@ -218,18 +258,7 @@ impl ImportedFile {
             FileIdentity::BuildId(build_id) => build_id.as_slice(),
             FileIdentity::Inode { .. } => &[],
         };
-        let mut file = Self {
-            path: mapped.path.to_string_lossy().into_owned(),
-            build_id: recorded.to_vec(),
-            blocks: KnownBlocks::Unread,
-            is_unverified: false,
-            code_map: None,
-            segments: None,
-            code: None,
-            branches: None,
-            map_bytes: None,
-            samples: BTreeMap::new(),
-        };
+        let mut file = Self::unread(&mapped.path, recorded.to_vec());
         if !file.path.starts_with('/') || file.path.starts_with("//") {
             return Ok(file);
         }
@@ -267,13 +296,38 @@ impl ImportedFile {
         Ok(file)
     }
 
+    /// A file that a running process has mapped. If there is another file now, its blocks stay
+    /// unknown.
+    fn of_process(mapped: &MappedFile, process: u32) -> Self {
+        let recorded = match &mapped.identity {
+            FileIdentity::BuildId(build_id) => build_id.clone(),
+            FileIdentity::Inode { .. } => Vec::new(),
+        };
+        let mut file = Self::unread(&mapped.path, recorded);
+        if let Some(found) = sampled_file::find(mapped, process) {
+            if file.build_id.is_empty() {
+                file.build_id = elf::build_id(&found).unwrap_or_default();
+            }
+            file.read(&found);
+        }
+        file
+    }
+
     /// A program that the user named, for a text of branches.
     pub(super) fn of_program(path: &Path) -> Self {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let mut file = Self {
-            path: absolute.to_string_lossy().into_owned(),
-            build_id: elf::build_id(path).unwrap_or_default(),
+        let mut file = Self::unread(&absolute, elf::build_id(path).unwrap_or_default());
+        file.read(path);
+        file
+    }
+
+    /// A file of which nothing was read.
+    fn unread(path: &Path, build_id: Vec<u8>) -> Self {
+        Self {
+            path: path.to_string_lossy().into_owned(),
+            build_id,
             blocks: KnownBlocks::Unread,
+            failure: None,
             is_unverified: false,
             code_map: None,
             segments: None,
@@ -281,9 +335,7 @@ impl ImportedFile {
             branches: None,
             map_bytes: None,
             samples: BTreeMap::new(),
-        };
-        file.read(path);
-        file
+        }
     }
 
     /// Reads the blocks of the file.
@@ -293,6 +345,7 @@ impl ImportedFile {
             Ok(read) => read,
             Err(error) => {
                 self.blocks = error.known_blocks();
+                self.failure = Some(error);
                 return;
             }
         };
@@ -392,4 +445,62 @@ fn layout(code_map: &CodeMap) -> Arc<CodeLayout> {
         is_symbol: range.is_symbol,
     });
     Arc::new(CodeLayout::new(ranges.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::os::unix::fs::MetadataExt as _;
+
+    use holloway_sample::address_spaces::{Action, BranchEntry, Event};
+
+    use super::*;
+
+    /// A running process has mapped a file that was replaced since, and this program.
+    #[test]
+    fn a_file_that_was_replaced_while_it_runs_has_no_blocks() {
+        let program = std::env::current_exe().unwrap();
+        let process = std::process::id();
+        let mut spaces = AddressSpaces::default();
+        let mut add = |action| {
+            let time = 1;
+            spaces.add(Event {
+                time,
+                process,
+                action,
+            });
+        };
+        add(Action::Exec);
+        let replaced = FileIdentity::BuildId(vec![7; 20]);
+        let same = FileIdentity::Inode {
+            device: (0, 0),
+            inode: program.metadata().unwrap().ino(),
+        };
+        for (start, identity) in [(0x1000, replaced), (0x2000, same)] {
+            let path = program.clone();
+            add(Action::Map {
+                start,
+                length: 0x1000,
+                offset: 0,
+                file: MappedFile { path, identity },
+            });
+        }
+        for _ in 0..2 {
+            let branch = BranchEntry {
+                from: 0x1010,
+                to: 0x2010,
+                mispredicted: false,
+            };
+            let stack = vec![branch];
+            add(Action::Branches { stack });
+        }
+        let mut files = ImportedFiles::default();
+        for stack in spaces.take_stacks() {
+            assert_eq!(stack.process, process);
+            files.add_stack(&spaces, &stack).unwrap();
+        }
+        let blocks: Vec<KnownBlocks> = files.files.iter().map(|file| file.blocks).collect();
+        assert_eq!(blocks, [KnownBlocks::Unread, KnownBlocks::NotWoven]);
+        assert_eq!(files.branches().0, []);
+    }
 }

@@ -25,31 +25,38 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// Writes everything into a run's directory. If a file cannot be written, no file is left
+    /// Writes everything into a run's directory. If a file cannot be written, no new file is left
     /// behind.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// If the directory has an import, or a file cannot be written.
     pub fn store(&self, directory: &Path) -> Result<(), StoreError> {
+        let imported = |extension: &str| directory.join(format!("imported.{extension}"));
+        let names = [BRANCHES_EXTENSION, SAMPLES_EXTENSION].map(imported);
+        if names.iter().any(|path| path.exists()) {
+            return Err(StoreError::Imported {
+                directory: directory.to_owned(),
+            });
+        }
         let maps = self.maps.iter();
-        let maps = maps.map(|(build_id, bytes)| (map_name(build_id), pack_map(bytes, build_id)));
+        let maps =
+            maps.map(|(build_id, bytes)| (directory.join(map_name(build_id)), bytes, build_id));
+        // Other runs in the directory may use a map.
+        let maps = maps.filter(|(path, ..)| !path.exists());
+        let maps = maps.map(|(path, bytes, build_id)| (path, pack_map(bytes, build_id)));
         // The samples come last: a reader of them finds the other files.
-        let others = [
-            (BRANCHES_EXTENSION, self.branches.encode()),
-            (SAMPLES_EXTENSION, self.samples.encode()),
-        ];
-        let others = others.map(|(extension, bytes)| (format!("imported.{extension}"), bytes));
+        let others = names
+            .into_iter()
+            .zip([self.branches.encode(), self.samples.encode()]);
         let mut written = Vec::new();
-        for (name, bytes) in maps.chain(others) {
-            let path = directory.join(name);
-            let result = write_atomically(&path, &bytes);
-            written.push(path);
-            if result.is_err() {
+        for (path, bytes) in maps.chain(others) {
+            if let Err(error) = write_atomically(&path, &bytes) {
                 for path in written {
                     std::fs::remove_file(path).ok();
                 }
-                return result;
+                return Err(error);
             }
+            written.push(path);
         }
         Ok(())
     }

@@ -10,7 +10,6 @@ use holloway_analysis::branch_records::{Jump, Place, TakenBranch};
 use holloway_format::branches::{BranchFile, BranchQuality, FileBranches, RecordSource};
 use holloway_format::samples::{KnownBlocks, MonitorState, SampleClock, SampleRecord};
 use holloway_format::{Count, ProgramSamples};
-use holloway_sample::code_map::CodeMap;
 use holloway_sample::pre_aggregated::{self, Line, Location};
 
 use super::error::ImportError;
@@ -30,10 +29,14 @@ pub(super) fn read(input: &Path, programs: &[PathBuf]) -> Result<Imported, Impor
     let mut lines = Vec::new();
     let parsed = pre_aggregated::read(BufReader::new(text), &mut |line| lines.push(line));
     parsed.map_err(failure)?;
-    let [program] = programs else {
-        return Err(ImportError::ProgramNeeded {
-            file: input.to_owned(),
-        });
+    let file = input.to_owned();
+    let program = match programs {
+        [program] => program,
+        [] => return Err(ImportError::ProgramNeeded { file }),
+        [_, _, ..] => {
+            let programs = programs.len();
+            return Err(ImportError::SeveralPrograms { file, programs });
+        }
     };
     if holloway_sample::elf::segments(program).is_none() {
         return Err(ImportError::NoProgram {
@@ -146,7 +149,7 @@ impl TextImport {
             });
         }
         if self.has_branches
-            && let Err(why) = CodeMap::read(program)
+            && let Some(why) = self.file.failure.take()
         {
             return Err(ImportError::NoBlocks {
                 program: program.to_owned(),
@@ -180,8 +183,8 @@ impl TextImport {
             samples: SampleRecord {
                 clock,
                 state: MonitorState::Ended,
-                // Not known: the text has no times.
-                frequency: 1,
+                // The text has no times.
+                frequency: 0,
                 duration_ns: 0,
                 lost: 0,
                 without_file: Count::ZERO,

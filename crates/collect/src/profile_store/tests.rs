@@ -81,6 +81,27 @@ fn each_run_is_added_once_and_reports_read_the_sum() {
     assert!(loaded.files[0].map.is_some());
 }
 
+#[test]
+fn samples_that_show_no_time_are_not_added() {
+    let home = tempfile::tempdir().unwrap();
+    let (store, runs) = (home.path().join("store"), home.path().join("runs"));
+    // The counts of BOLT's text may have any size, and it has no times.
+    let run = write_run(&runs, "1", "/bin/app", &program(slide()), u64::MAX);
+    let file = run.join("1.hws");
+    let record = SampleRecord::decode(&std::fs::read(&file).unwrap()).unwrap();
+    for (clock, frequency) in [(SampleClock::Cycles, 0), (SampleClock::Other, 1000)] {
+        let changed = SampleRecord {
+            clock,
+            frequency,
+            ..record.clone()
+        };
+        std::fs::write(&file, changed.encode()).unwrap();
+        let updated = update(&store, std::slice::from_ref(&runs), policy(), at(NOW)).unwrap();
+        assert_eq!((updated.runs, updated.samples), (0, Count::ZERO));
+        assert_eq!(updated.programs, []);
+    }
+}
+
 /// The store keeps a deleted run's samples, and does not remember its name.
 #[test]
 fn deleted_runs_leave_no_trace_in_the_list_of_runs() {

@@ -494,12 +494,16 @@ fn samples_words(run: &SampledRun, total: Count) -> String {
         duration => format!(" in {}", seconds(duration as f64 / 1e9)),
     };
     match run.clock {
-        SampleClock::Other => format!("{basis}: {samples}{time}"),
-        SampleClock::Cycles | SampleClock::CpuTime | SampleClock::Tick => format!(
-            "{basis}: {samples}{time}, about {} per second of {}",
-            grouped(run.frequency),
-            clock_words(run.clock)
-        ),
+        SampleClock::Cycles | SampleClock::CpuTime | SampleClock::Tick if run.frequency > 0 => {
+            format!(
+                "{basis}: {samples}{time}, about {} per second of {}",
+                grouped(run.frequency),
+                clock_words(run.clock)
+            )
+        }
+        SampleClock::Cycles | SampleClock::CpuTime | SampleClock::Tick | SampleClock::Other => {
+            format!("{basis}: {samples}{time}")
+        }
     }
 }
 
@@ -526,7 +530,7 @@ fn mispredicted(records: &RecordedBranches) -> Option<String> {
             }
         }
     }
-    let all: u64 = sources.values().sum();
+    let all = sources.values().copied().fold(0, u64::saturating_add);
     let mut sources: Vec<(String, u64)> = sources.into_iter().collect();
     sources.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let names = sources.iter();

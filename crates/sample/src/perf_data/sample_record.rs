@@ -18,14 +18,15 @@
 //! 8       index of the newest branch in hardware         branch_sample_type has HW_INDEX 1 << 17
 //! 24n     branches, the newest first: source, target, flags
 //! ```
-//! What follows does not matter here. Flags of a branch: bit 0 mispredicted, bit 1 predicted, bits
-//! 24 and 25 speculation: 1 if the processor took the branch on a wrong path, and took it back.
+//! Later fields are not read. A stack of calls (LBR call stack) is not read either: its entries are
+//! not the last branches. Flags of a branch: bit 0 mispredicted, bit 1 predicted, bits 24 and 25
+//! speculation: 1 if the processor executed the branch speculatively, and discarded it.
 //!
-//! Values of counters: `value`, or with GROUP (1 << 3) `n`, then n values. Times of enabling (1 << 0)
-//! and running (1 << 1) follow the value, or `n`. Each value has an id (1 << 2) and a number of lost
-//! records (1 << 4).
+//! Values of counters: `value`, or with GROUP (1 << 3) `n`, then n values. Times of enabling
+//! (1 << 0) and running (1 << 1) follow the value, or `n`. Each value has an id (1 << 2) and a
+//! number of lost records (1 << 4).
 
-use super::screen::{BRANCH_STACK, Formats};
+use super::screen::Formats;
 use crate::address_spaces::BranchEntry;
 
 const IP: u64 = 1 << 0;
@@ -92,7 +93,7 @@ pub(super) fn parse(data: &[u8], formats: &Formats) -> Option<RecordedSample> {
         let length = data.u32()?;
         data.skip(length.into())?;
     }
-    if has(BRANCH_STACK) {
+    if formats.has_all_branches() {
         sample.stack = stack(&mut data, formats.branch_sample_type)?;
     }
     Some(sample)
@@ -165,6 +166,9 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
+    const BRANCH_STACK: u64 = 1 << 11;
+    const ANY_BRANCH: u64 = 1 << 3;
+
     fn words(words: &[u64]) -> Vec<u8> {
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
@@ -207,7 +211,11 @@ mod tests {
         // The newest branch comes first. The second was taken on a wrong path.
         let stack = [3, 99, 0x10, 0x20, 1, 0x55, 0x66, 1 << 24, 0x30, 0x40, 2];
         let body = [&head[..], &values, &callers, &stack, &[77]].concat();
-        let found = parse(&words(&body), &formats(all, group, HARDWARE_INDEX)).unwrap();
+        let found = parse(
+            &words(&body),
+            &formats(all, group, ANY_BRANCH | HARDWARE_INDEX),
+        )
+        .unwrap();
         assert_eq!(found.process, 7);
         assert_eq!(found.address, 0x1140);
         assert_eq!(
@@ -218,7 +226,7 @@ mod tests {
         // One value, no group, no index.
         let body = [0x1140, 5, 90, 1, 0x10, 0x20, 0];
         let some = IP | READ | BRANCH_STACK;
-        let found = parse(&words(&body), &formats(some, TIME_RUNNING, 0)).unwrap();
+        let found = parse(&words(&body), &formats(some, TIME_RUNNING, ANY_BRANCH)).unwrap();
         assert_eq!(found.stack, [entry(0x10, 0x20, false)]);
     }
 
@@ -227,7 +235,7 @@ mod tests {
         let mut body = words(&[0x1140]);
         body.extend([4, 0, 0, 0, 1, 2, 3, 4]);
         body.extend(words(&[1, 0x10, 0x20, 0]));
-        let found = parse(&body, &formats(IP | RAW | BRANCH_STACK, 0, 0)).unwrap();
+        let found = parse(&body, &formats(IP | RAW | BRANCH_STACK, 0, ANY_BRANCH)).unwrap();
         assert_eq!(found.stack, [entry(0x10, 0x20, false)]);
     }
 
@@ -240,7 +248,7 @@ mod tests {
             vec![],
         ] {
             assert_eq!(
-                parse(&words(&body), &formats(IP | BRANCH_STACK, 0, 0)),
+                parse(&words(&body), &formats(IP | BRANCH_STACK, 0, ANY_BRANCH)),
                 None
             );
         }

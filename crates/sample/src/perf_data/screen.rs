@@ -55,7 +55,7 @@ const IP: u64 = 1;
 /// In `sample_type`: samples have a process.
 const TID: u64 = 2;
 /// In `sample_type`: samples have branch stacks.
-pub(super) const BRANCH_STACK: u64 = 1 << 11;
+const BRANCH_STACK: u64 = 1 << 11;
 /// In `branch_sample_type`: all branches are recorded.
 const ANY_BRANCH: u64 = 1 << 3;
 /// In `branch_sample_type`: the processor keeps a stack of calls instead of the last branches.
@@ -154,7 +154,13 @@ impl Formats {
         self.sample_type & BRANCH_STACK != 0 && self.branch_sample_type & CALL_STACK == 0
     }
 
-    fn has_addresses(&self) -> bool {
+    /// Whether samples have branch stacks that hold the last branches of all sorts.
+    pub(super) fn has_all_branches(&self) -> bool {
+        self.has_stacks() && self.branch_sample_type & ANY_BRANCH != 0
+    }
+
+    /// Whether samples have an address and a process.
+    pub(super) fn has_addresses(&self) -> bool {
         self.sample_type & (IP | TID) == IP | TID
     }
 }
@@ -180,7 +186,7 @@ impl Screened {
         let chosen = find(&Formats::has_stacks).or_else(|| find(&|_| true));
         let chosen = chosen.ok_or(PerfDataError::NoAddresses)?;
         let event = &self.events[chosen];
-        match event.has_stacks() && event.branch_sample_type & ANY_BRANCH == 0 {
+        match event.has_stacks() && !event.has_all_branches() {
             true => Err(PerfDataError::SomeBranches),
             false => Ok(chosen),
         }
@@ -383,8 +389,8 @@ fn check_pipe(file: &mut (impl Read + Seek), length: u64) -> Result<Screened, Pe
     }
 }
 
-/// Checks that records fill the bytes from `start` to `end`. Calls `visit` with the types and bodies of
-/// records that describe the file.
+/// Checks that records fill the bytes from `start` to `end`. Calls `visit` with the types and
+/// bodies of records that describe the file.
 fn check_records(
     file: &mut (impl Read + Seek),
     start: u64,

@@ -14,6 +14,7 @@ const SOURCE: &str = r#"
 static __attribute__((noinline)) int odd(unsigned x) { return x & 1; }
 int main(void) {
     unsigned state = 7, sum = 0;
+#pragma clang loop unroll(disable)
     for (int round = 0; round < 2; round++) {
 #pragma clang loop unroll(disable) vectorize(disable)
         for (int i = 0; i < 100000; i++) { /* the first loop */

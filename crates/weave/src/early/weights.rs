@@ -156,7 +156,7 @@ fn set_branch_weights(function: Function<'_>, counts: &[Vec<u64>]) -> bool {
 /// Scales counts to 32 bits. `None` if all are 0. A count other than 0 stays other than 0.
 fn scaled(counts: &[u64]) -> Option<Vec<u32>> {
     let max = counts.iter().copied().max().filter(|&max| max > 0)?;
-    let scale = max / u64::from(u32::MAX) + 1;
+    let scale = max.div_ceil(u64::from(u32::MAX));
     let weights = counts.iter().map(|&count| count.div_ceil(scale));
     let weights = weights.map(|weight| u32::try_from(weight).unwrap_or(u32::MAX));
     Some(weights.collect())

@@ -4,7 +4,7 @@
 //! 1. `machine` executes the longest trace of each program on a simulated machine: blocks have
 //!    addresses in the order of the path map, and taken branches are recorded.
 //! 2. Stacks of the last 32 branches are taken after random numbers of branches. The edges and paths
-//!    that they show are compared with those that were executed.
+//!    in the stacks are compared with the executed ones.
 //!
 //! Nothing is timed, so the machine may be busy.
 

@@ -27,7 +27,7 @@ pub enum UnknownAddresses {
     NotRead,
     /// The program's file cannot be read.
     NoFile,
-    /// The program's file is another build than the one that ran.
+    /// The program was rebuilt since it ran.
     OtherBuild,
     /// The program was built without pseudo-probes.
     NoProbes,

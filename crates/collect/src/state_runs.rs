@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(names.len(), 10);
     }
 
-    /// Directories that share the part that their names keep are told apart by a profile.
+    /// Names of long paths are cut: a profile says which directory such a name means.
     #[test]
     fn builds_with_long_paths_are_found() {
         let state = tempfile::tempdir().unwrap();

@@ -132,7 +132,7 @@ fn recipe(line: &Line, inputs: &Inputs, linker: &Path, settings: &LinkSettings) 
     })
 }
 
-/// Adds a file to those that the program carries. Returns the word for its path.
+/// Adds a file to the recipe. Returns the word that stands for its path.
 fn carry(files: &mut Vec<CarriedFile>, path: &Path, content: Vec<u8>) -> OsString {
     let name = path.file_name().unwrap_or(OsStr::new("input"));
     files.push(CarriedFile {

@@ -113,7 +113,7 @@ pub fn read(mut text: impl BufRead, visit: &mut dyn FnMut(Line)) -> Result<(), P
     }
 }
 
-/// Parses a line. The error says what was expected.
+/// Parses a line. The error names the expected form.
 fn parse(words: &[&str]) -> Result<Line, &'static str> {
     let number = |word: &str| word.parse::<u64>().map_err(|_| "a number of times");
     match *words {

@@ -28,8 +28,8 @@ pub enum Flavor {
     Times,
     /// By Holloway, without counters, for `holloway monitor`.
     None,
-    /// By Holloway, without counters and without the addresses of blocks: what is left of
-    /// [`Flavor::None`] is the pipeline.
+    /// By Holloway, without counters and without the addresses of blocks. It shows what Holloway's
+    /// pipeline alone changes.
     Unprobed,
     /// By Holloway, without counters: the program carries its bitcode for `holloway optimize`.
     Embedded,

@@ -321,7 +321,7 @@ impl ImportedFile {
         file
     }
 
-    /// A file of which nothing was read.
+    /// A file that has not been read yet.
     fn unread(path: &Path, build_id: Vec<u8>) -> Self {
         Self {
             path: path.to_string_lossy().into_owned(),

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -168,11 +169,30 @@ pub fn update(
     Ok(update)
 }
 
+/// Creates the database in one step, unless it exists: a killed manager leaves no half-made database.
+fn create(store: &Path) -> std::result::Result<(), DatabaseError> {
+    let path = store.join(DATABASE);
+    if path.try_exists()? {
+        return Ok(());
+    }
+    let made = tempfile::Builder::new()
+        .prefix(".holloway-")
+        // As for any new file; the default excludes other users.
+        .permissions(std::fs::Permissions::from_mode(0o666))
+        .tempfile_in(store)?;
+    drop(Database::create(made.path())?);
+    match made.persist_noclobber(path) {
+        // Another manager was faster.
+        Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error.into()),
+        _ => Ok(()),
+    }
+}
+
 /// Opens the database. Waits while another manager uses it.
 fn open(store: &Path, patience: Duration) -> Result<Database> {
     let start = Instant::now();
     loop {
-        match Database::create(store.join(DATABASE)) {
+        match create(store).and_then(|()| Database::create(store.join(DATABASE))) {
             Ok(database) => return Ok(database),
             Err(DatabaseError::DatabaseAlreadyOpen) if start.elapsed() < patience => {
                 std::thread::sleep(RETRY);

@@ -69,29 +69,47 @@ impl Chance {
 struct Load {
     /// Interruptions per second.
     interruptions: f64,
+    /// Cycles of an interruption.
+    interruption: fn(&mut Chance) -> f64,
     /// The slowdown of code while other programs share the core: 0.25 for 25 %.
     slowdown: f64,
     /// The share of the time in which other programs share the core.
     shared_time: f64,
 }
 
+/// The cycles until the program continues, if another program may run first.
+fn preempted(chance: &mut Chance) -> f64 {
+    chance.heavy_tailed(6_000.0)
+}
+
 const LOADS: [Load; 3] = [
     Load {
         interruptions: 50.0,
+        interruption: preempted,
         slowdown: 0.02,
         shared_time: 0.5,
     },
     Load {
         interruptions: 300.0,
+        interruption: preempted,
         slowdown: 0.25,
         shared_time: 0.5,
     },
     Load {
         interruptions: 1000.0,
+        interruption: preempted,
         slowdown: 0.4,
         shared_time: 0.8,
     },
 ];
+
+/// A machine whose hypervisor often stops the program for a few microseconds.
+const HYPERVISOR: Load = Load {
+    interruptions: 10_000.0,
+    interruption: |chance| 3_000.0 + 5_000.0 * chance.next(),
+    slowdown: 0.02,
+    shared_time: 0.5,
+};
 
 /// A path to generate samples of: the name of its function, the number of samples, and the duration
 /// of a sample on an idle machine.
@@ -122,7 +140,7 @@ fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
                 time *= 1.0 + load.slowdown;
             }
             if chance.happens(time * load.interruptions / FREQUENCY as f64) {
-                time += chance.heavy_tailed(6_000.0);
+                time += (load.interruption)(&mut chance);
             }
             let sample = Sample::new(names[&format!("{name} 12")], now, time as u64);
             let begun = 10_000;
@@ -180,7 +198,7 @@ fn missing_cache(chance: &mut Chance) -> f64 {
 #[test]
 fn load_on_the_machine_is_no_variation() {
     let (long, short) = (steady(2_600.0), steady(60.0));
-    for load in LOADS {
+    for load in LOADS.into_iter().chain([HYPERVISOR]) {
         for seed in 0..TRIALS {
             for samples in [25, 250, 1_000] {
                 let both: [Path<'_>; 2] =
@@ -206,7 +224,7 @@ fn load_on_the_machine_is_no_variation() {
 #[test]
 fn paths_that_vary_come_first() {
     let (long, short) = (steady(2_600.0), steady(60.0));
-    for load in LOADS {
+    for load in LOADS.into_iter().chain([HYPERVISOR]) {
         for seed in 0..TRIALS {
             let paths: [Path<'_>; 4] = [
                 ("long", 250, &long),

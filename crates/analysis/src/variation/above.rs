@@ -189,6 +189,8 @@ pub(super) fn burst_factor(path: &TimedPath, base: Cycles) -> f64 {
 pub(super) struct Evidence {
     /// Sum of the base times of the remaining samples.
     pub(super) base: f64,
+    /// The base times and the probes of the remaining samples: the time that an interruption may hit.
+    pub(super) exposure: f64,
     /// Their time above the base.
     pub(super) sum: f64,
     /// The part of that time beyond twice the base time.
@@ -203,7 +205,7 @@ impl Evidence {
     /// and `burst_factor` the result of [`burst_factor`].
     pub(super) fn new(
         times: &Distribution,
-        (base, window, floor): (Cycles, Cycles, Cycles),
+        (base, window, floor, probes): (Cycles, Cycles, Cycles, Cycles),
         (interrupted, burst_factor): (Count, f64),
     ) -> Option<Evidence> {
         let shortest_end = samples_of_bursts(FEW_BURSTS, burst_factor);
@@ -222,6 +224,7 @@ impl Evidence {
             let time = time(times, bucket.middle());
             let weighted = |cycles: Cycles| samples.to_f64() * cycles.to_f64();
             evidence.base += weighted(base.max(floor));
+            evidence.exposure += weighted(base.max(floor) + probes);
             if time > base.saturating_add(window) {
                 let others = (bucket.count - samples).to_f64();
                 evidence.sum += weighted(time - base);

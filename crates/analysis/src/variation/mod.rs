@@ -16,6 +16,7 @@ pub mod advice;
 mod builder;
 mod interruptions;
 mod machine;
+mod others;
 pub mod rank;
 mod ranked_path;
 mod run;

@@ -47,7 +47,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use holloway_format::{Count, Cycles, Distribution};
 
 use super::above::{self, Evidence, TimeAbove, burst_factor, samples_of_bursts};
-use super::interruptions;
+use super::interruptions::Interruptions;
 use super::machine::MachineNoise;
 pub use super::ranked_path::{Certainty, RankedPath};
 use super::run::{TimedPath, VariationRun};
@@ -132,13 +132,22 @@ pub fn rank(run: &VariationRun, options: RankOptions) -> Ranking {
         floor: ranking.floor,
         cycles: ranking.cycles,
         is_exact: run.is_exact,
-        interruptions: interruptions::rate(run),
+        probe: run.stats.largest_bias,
     };
+    let paths = || {
+        let functions = run.functions.iter();
+        functions.flat_map(|timed| timed.paths.iter().map(|path| (timed.id, path)))
+    };
+    let samples: Vec<Samples> = paths()
+        .map(|(_, path)| Samples::new(path, &weights))
+        .collect();
+    let exposures = samples.iter().map(|path| (&path.times, path.exposure));
+    let interruptions = Interruptions::new(run, exposures);
     let mut evidence = Vec::new();
-    for timed in &run.functions {
-        for path in &timed.paths {
-            ranking.add(timed.id, path, &weights, &mut evidence);
-        }
+    for (index, ((function, path), samples)) in paths().zip(samples).enumerate() {
+        let interrupted = interruptions.max_bursts(index, samples.exposure);
+        let ranked = ranked_path(function, path, samples, interrupted, &weights);
+        ranking.add(path, ranked, &weights, &mut evidence);
     }
     ranking.decide_certainty(&evidence);
     ranking.sort();
@@ -153,8 +162,35 @@ struct Weights {
     /// Cycles of the run.
     cycles: Cycles,
     is_exact: bool,
-    /// The assumed number of interruptions per cycle.
-    interruptions: f64,
+    /// Cycles of a probe between the two clock readings of a sample.
+    probe: Cycles,
+}
+
+/// The samples of a path that count.
+struct Samples {
+    times: Distribution,
+    /// The average number of other paths that were timed inside the path.
+    nested: f64,
+    /// Cycles of the probes inside a sample, its own included.
+    probes: Cycles,
+    /// Cycles in which an interruption makes a sample longer, without the cycles that it takes.
+    exposure: Cycles,
+}
+
+impl Samples {
+    fn new(path: &TimedPath, weights: &Weights) -> Samples {
+        let times = times(path, weights.options);
+        let timings = &path.timings;
+        let nested = timings.nested.to_f64() / timings.samples().max(Count(1)).to_f64();
+        let probes = Cycles((weights.probe.to_f64() * (1.0 + nested)) as u64);
+        let usual = (times.quantile(0.5).max(weights.floor) + probes).to_f64();
+        Samples {
+            exposure: Cycles((usual * times.count().to_f64()) as u64),
+            times,
+            nested,
+            probes,
+        }
+    }
 }
 
 /// A path's evidence, and the factor from the cycles of its samples to the cycles of all its
@@ -164,12 +200,11 @@ type PathEvidence = (Option<Evidence>, f64);
 impl Ranking {
     fn add(
         &mut self,
-        function: FunctionId,
         path: &TimedPath,
+        (ranked, path_evidence): (RankedPath, PathEvidence),
         weights: &Weights,
         evidence: &mut Vec<PathEvidence>,
     ) {
-        let (ranked, path_evidence) = ranked_path(function, path, weights);
         self.disturbed += ranked.disturbed;
         if ranked.samples() >= MIN_SAMPLES {
             self.paths.push(ranked);
@@ -276,14 +311,20 @@ impl Ranking {
 fn ranked_path(
     function: FunctionId,
     path: &TimedPath,
+    samples: Samples,
+    interrupted_bursts: Count,
     weights: &Weights,
 ) -> (RankedPath, PathEvidence) {
-    let times = times(path, weights.options);
+    let Samples {
+        times,
+        nested,
+        probes,
+        ..
+    } = samples;
     let timings = &path.timings;
     let all_samples = timings.calm.inclusive.count() + timings.disturbed.inclusive.count();
     let with_exclusive_time =
         timings.calm.exclusive_times().count() + timings.disturbed.exclusive_times().count();
-    let nested = timings.nested.to_f64() / timings.samples().max(Count(1)).to_f64();
     let base = above::base(&times);
     let widest = Cycles((weights.window.to_f64() * (1.0 + nested.sqrt())) as u64);
     let window = above::window(&times, base, widest);
@@ -291,18 +332,13 @@ fn ranked_path(
         true => 1.0,
         false => burst_factor(path, base),
     };
-    let median = times.quantile(0.5).max(weights.floor).to_f64();
-    let timed_cycles = median * times.count().to_f64();
-    let interrupted_bursts = Count(interruptions::max_interruptions(
-        timed_cycles * weights.interruptions,
-    ));
     let interrupted = samples_of_bursts(interrupted_bursts, burst_factor);
     let above = TimeAbove::new(&times, base, window, interrupted);
     let samples = times.count().max(Count(1)).to_f64();
     let scale = scale(path, samples, above.total, weights.cycles);
     let evidence = Evidence::new(
         &times,
-        (base, window, weights.floor),
+        (base, window, weights.floor, probes),
         (interrupted_bursts, burst_factor),
     );
     let rank = RankedPath {

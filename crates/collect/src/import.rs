@@ -41,9 +41,10 @@ pub fn read(input: &Path, programs: &[PathBuf]) -> Result<Imported, ImportError>
         file: input.to_owned(),
         source,
     };
-    let is_regular = std::fs::metadata(input).map_err(unreadable)?.is_file();
-    if !is_regular {
-        return Err(unreadable(std::io::ErrorKind::InvalidInput.into()));
+    if !std::fs::metadata(input).map_err(unreadable)?.is_file() {
+        return Err(ImportError::NoFile {
+            input: input.to_owned(),
+        });
     }
     let mut magic = Vec::new();
     let file = std::fs::File::open(input).map_err(unreadable)?;

@@ -99,7 +99,7 @@ impl FunctionPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// The file is no plan, or a plan of another version.
-    #[error("the first line is not `{FIRST_LINE}`")]
+    #[error("the first line is not `{FIRST_LINE}`: name a file that `holloway plan train` wrote")]
     FirstLine,
     /// The file has no last line, or lines after it.
     #[error(

@@ -110,6 +110,8 @@ fn open(argument: &Path) -> Result<Source> {
             .map_err(|error| unusable(argument, error));
     }
     let run = latest::resolve(argument)?;
+    std::fs::metadata(&run)
+        .map_err(|error| unusable(&run, format_args!("{error}; name a run's directory")))?;
     let profile = loading::load_or_estimate(&run).map_err(|failure| unusable(&run, failure))?;
     Ok(Source::Run(run, Box::new(profile)))
 }
@@ -147,9 +149,8 @@ fn guide_of(run: &RunProfile) -> Guide {
 }
 
 fn unusable(argument: &Path, reason: impl std::fmt::Display) -> Failure {
-    let name = argument.display();
-    let reason = reason.to_string();
-    let reason = reason.trim_start_matches("cannot read the run ");
-    let reason = reason.strip_prefix(&format!("{name}: ")).unwrap_or(reason);
-    Failure::new(format_args!("cannot take {name} for a guide: {reason}"))
+    Failure::new(format_args!(
+        "cannot take {} for a guide: {reason}",
+        argument.display()
+    ))
 }

@@ -68,6 +68,8 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         instructions,
         verdict,
     } = optimization;
+    // The name of a file may have a line break.
+    let [program, output] = [program, output].map(|name| name.replace('\n', "\\n"));
     let source = match source {
         PlanSource::Training => "training".to_owned(),
         PlanSource::Files(count) => plural(*count as u64, "plan"),

@@ -16,6 +16,12 @@ pub enum ImportError {
         /// The reason.
         source: std::io::Error,
     },
+    /// The input is a directory or a device.
+    #[error("{} is not a regular file: name a file of `perf record`, or BOLT's pre-aggregated text", input.display())]
+    NoFile {
+        /// The input.
+        input: PathBuf,
+    },
     /// The input is no usable file of `perf record`.
     #[error("cannot import {}: {why}", file.display())]
     PerfData {

@@ -252,9 +252,16 @@ fn source(sheet: &Sheet<'_>, branch: &Branch, place: Option<Place>) -> Option<St
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
+/// The place, or what the branch is: the optimizer may have joined jumps of several lines into one,
+/// which has no line of its own.
 fn place(sheet: &Sheet<'_>, branch: &Branch, place: Option<Place>) -> String {
-    file_and_line(sheet, branch, place)
-        .map_or_else(|| "-".to_owned(), |(file, line)| sheet.place(file, line))
+    match file_and_line(sheet, branch, place) {
+        Some((file, line)) => sheet.place(file, line),
+        None if branch.outcomes.len() > 2 => {
+            format!("jump with {} targets", branch.outcomes.len())
+        }
+        None => "-".to_owned(),
+    }
 }
 
 fn file_and_line<'a>(

@@ -70,7 +70,10 @@ pub fn write(
             return out.flush();
         }
         _ if profile.samples == Count::ZERO => {
-            let text = "no sample: the watched programs used no CPU time in user mode";
+            let text = match run.records {
+                Some(_) => "no record lies in a program that was found: name the program that ran",
+                None => "no sample: the watched programs used no CPU time in user mode",
+            };
             sheet.page.text(Ink::Alarm, text)?;
         }
         _ if sheet.functions.is_empty() => {

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 
-use crate::tool::{clean, holloway_command, run_ok, tests_directory};
+use crate::tool::{clean, run_ok, tests_directory};
 
 /// Threads of the server, and clients.
 const THREADS: usize = 2;
@@ -27,14 +27,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Builds the server in `folder`, and returns its executable.
+    /// Builds the server in `folder` with the executable `holloway`, and returns its executable.
     ///
     /// # Errors
     /// If the build fails.
-    pub fn build(folder: &Path) -> Result<PathBuf> {
+    pub fn build(holloway: &Path, folder: &Path) -> Result<PathBuf> {
         let source = tests_directory().join("workloads/server/server.c");
         let server = folder.join("server");
-        let mut command = holloway_command(["cc", "--collect", "none", "-O2", "-g", "-o"]);
+        let mut command = Command::new(holloway);
+        clean(&mut command);
+        command.args(["cc", "--collect", "none", "-O2", "-g", "-o"]);
         command.arg(&server).arg(source).arg("-lpthread");
         command.env("HOLLOWAY_CACHE", folder.join("cache"));
         run_ok(command.current_dir(folder))?;

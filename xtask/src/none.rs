@@ -36,7 +36,8 @@ blocks, as a share of the file without them. The second is not loaded.
 The probes are no instructions, but they keep the code generator from merging some blocks. The rest
 of the difference comes from the pipeline. Rust programs gain or lose code because the linker sees
 other units: rustc's own link merges code of all crates only with LTO, and Holloway generates the
-code of each crate's units once more, after the optimizer.
+code of each crate's units once more, after the optimizer. The suite runs three programs with one
+thread and with two: they are listed once.
 ";
 
 /// The options of `cargo xtask study none`.

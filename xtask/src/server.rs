@@ -31,8 +31,9 @@ const HEAD: &str = "\
 Written by `cargo xtask study server`. A server with two threads answered two clients as fast as it
 could. Two [monitors](../monitor.md) watched at the same time: one the server (`--pid`), one the
 whole machine (`--system`), on which other work went on. Memory is the resident memory of the
-monitor. The samples are those that it has written. The monitor of the machine remembers each
-sampled address, so its memory grows as long as other programs bring new code.
+monitor. The samples are those that it has written: of user code only, and the server spends most of
+its time in the kernel. The monitor of the machine remembers each sampled address, so its memory
+grows as long as other programs bring new code.
 ";
 
 /// The options of `cargo xtask study server`.
@@ -70,7 +71,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     let scratch = scratch("study-server")?;
     let folder = scratch.path();
-    let program = Server::build(folder)?;
+    let program = Server::build(&holloway, folder)?;
     let server = Server::start(&program, 19)?;
     let id = server.process().to_string();
     let mut monitors = Vec::new();

@@ -18,7 +18,7 @@ const MEMORY_KIB: u64 = 4096;
 #[test]
 fn a_server_under_load_is_watched_without_loss_or_leak() {
     let folder = scratch("monitor-server").unwrap();
-    let program = Server::build(folder.path()).unwrap();
+    let program = Server::build(holloway(), folder.path()).unwrap();
     let server = Server::start(&program, 0).unwrap();
     let mut command = Command::new(holloway());
     clean(command.args(["monitor", "--no-report", "-o", "run", "--pid"]));

@@ -97,9 +97,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         } else {
             Vec::new()
         },
-        builds: (options.is_all() && !options.quick)
-            .then(|| builds::measure(BUILD_ROUNDS, &|_| true))
-            .transpose()?,
+        builds: None,
+    };
+    // A build that fails must not take the other results along.
+    let failure = if options.is_all() && !options.quick {
+        let builds = builds::measure(BUILD_ROUNDS, &|_| true);
+        builds.map(|builds| results.builds = Some(builds)).err()
+    } else {
+        None
     };
     // The executables are read after all measurements, because reading takes memory.
     for row in results.suite.iter_mut().chain(&mut results.micro) {
@@ -109,7 +114,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
     }
     report(&results, options)?;
-    write_json(options, || json::whole(&results))
+    write_json(options, || json::whole(&results))?;
+    failure.map_or(Ok(()), Err)
 }
 
 /// Builds the programs in another process. The peak memory of a child is at least the memory of its

@@ -336,3 +336,67 @@ fn bad_input_gives_one_line() {
         "./text is no program for Linux",
     );
 }
+
+/// A hot function with code that never runs in training, and a function that is never called.
+const SPLIT_SOURCE: &str = "\
+#include <stdio.h>
+#include <stdlib.h>
+long never(long n);
+__attribute__((noinline)) long often(long n, long limit) {
+  if (n > limit) {
+    puts(\"large\");
+    for (long i = 0; i < n; i++) printf(\"%ld\\n\", i * limit);
+    return never(n);
+  }
+  return n * 7 ^ n >> 3;
+}
+__attribute__((noinline)) long never(long n) { return printf(\"%ld is too large\\n\", n); }
+int main(int count, char **words) {
+  long limit = count > 1 ? atol(words[1]) : 1 << 30;
+  unsigned long sum = 0;
+  for (long i = 0; i < 100000; i++) sum += often(i, limit);
+  printf(\"%lu\\n\", sum);
+}
+";
+
+/// The address of a program's symbol.
+fn address(program: &Path, name: &str) -> Option<u64> {
+    use object::{Object as _, ObjectSymbol as _};
+    let bytes = std::fs::read(program).unwrap();
+    let file = object::File::parse(bytes.as_slice()).unwrap();
+    file.symbol_by_name(name).map(|symbol| symbol.address())
+}
+
+#[test]
+fn code_that_never_ran_lies_apart() {
+    let sections = ["-ffunction-sections", "-Wl,--gc-sections"];
+    for options in [&[][..], &sections] {
+        let scratch = scratch("optimize-split").unwrap();
+        let folder = scratch.path();
+        let source = folder.join("app.c");
+        std::fs::write(&source, SPLIT_SOURCE).unwrap();
+        let app = cc(folder, &source, &[&["--embed"], options].concat(), "app");
+        let words = ["plan", "train", "-o", "app.plan", "./app"];
+        run_ok(&mut holloway(folder, &words)).unwrap();
+        let words = ["plan", "apply", "-o", "fast", "--plan", "app.plan", "./app"];
+        run_ok(&mut holloway(folder, &words)).unwrap();
+        let fast = folder.join("fast");
+        let places = |program| ["often", "never"].map(|name| address(program, name).unwrap());
+        let [often, never] = places(&app);
+        assert!(often < never, "{options:?}: the order of the source");
+        let [often, never] = places(&fast);
+        assert!(never < often, "{options:?}: cold functions come first");
+        assert_eq!(address(&app, "often.cold"), None, "{options:?}");
+        let cold = address(&fast, "often.cold").expect("a cold part");
+        assert!(
+            often < cold,
+            "{options:?}: hot functions come before other code"
+        );
+        let [plain, fast] = [&app, &fast].map(|program| {
+            let output = run(Command::new(program).arg("99998")).unwrap();
+            output.text()
+        });
+        assert!(fast.contains("99999 is too large"), "{options:?}");
+        assert_eq!(fast, plain, "{options:?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Reads and changes the properties, attributes, and blocks of functions.
 
-use std::ffi::CString;
+use std::ffi::{CString, c_int};
 
 use crate::context::copy_text;
 use crate::global::Linkage;
@@ -65,6 +65,24 @@ impl<'m> Function<'m> {
     /// Whether the function is in a comdat group.
     pub fn has_comdat(self) -> bool {
         self.value().has_comdat()
+    }
+
+    /// Puts the function into a group of sections of its own (an ELF group, in LLVM a comdat). LLVM
+    /// names the sections. The linker keeps or drops a group as a whole, and never takes the group
+    /// of another object instead.
+    ///
+    /// # Panics
+    /// If the name contains a zero byte.
+    pub fn isolate(self) {
+        const NO_DEDUPLICATE: c_int = 3;
+        let name = CString::new(self.name()).expect("a name without zero bytes");
+        let api = self.api();
+        // SAFETY: a function of the module; LLVM copies the name.
+        unsafe {
+            let comdat = (api.LLVMGetOrInsertComdat)(self.module().raw(), name.as_ptr());
+            (api.LLVMSetComdatSelectionKind)(comdat, NO_DEDUPLICATE);
+            (api.LLVMSetComdat)(self.raw(), comdat);
+        }
     }
 
     /// Hides the function from other images.

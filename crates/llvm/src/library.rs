@@ -1,11 +1,11 @@
 //! Finds and loads libLLVM: the library that the user names, the library of the user's Rust
 //! toolchain, or a library of the system.
 
-use std::ffi::c_uint;
+use std::ffi::{CStr, c_int, c_uint};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use crate::error::LlvmError;
 use crate::sys::Api;
@@ -109,6 +109,20 @@ impl Library {
     /// Returns the path of the library.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Lets the code generator move blocks that never ran out of functions that have counts, for
+    /// the rest of the process. The C API has no other way to this setting of LLVM.
+    pub fn split_cold_blocks(&self) {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            let words = [c"holloway", c"-enable-split-machine-functions"].map(CStr::as_ptr);
+            let count = c_int::try_from(words.len()).expect("two words");
+            // SAFETY: `count` strings, which LLVM copies; no other thread uses LLVM's options.
+            unsafe {
+                (self.api.LLVMParseCommandLineOptions)(count, words.as_ptr(), c"".as_ptr());
+            }
+        });
     }
 
     pub(crate) fn api(&self) -> &Api {

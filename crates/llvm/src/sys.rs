@@ -58,6 +58,7 @@ fn symbol<F: Copy>(library: &libloading::Library, name: &str) -> Option<F> {
 api! {
     required {
         fn LLVMDisposeMessage(*mut c_char);
+        fn LLVMParseCommandLineOptions(c_int, *const *const c_char, *const c_char);
 
         fn LLVMContextCreate() -> *mut LContext;
         fn LLVMContextDispose(*mut LContext);
@@ -133,6 +134,8 @@ api! {
         fn LLVMGlobalSetMetadata(*mut LValue, c_uint, *mut LMetadata);
         fn LLVMGetComdat(*mut LValue) -> *mut LComdat;
         fn LLVMSetComdat(*mut LValue, *mut LComdat);
+        fn LLVMGetOrInsertComdat(*mut LModule, *const c_char) -> *mut LComdat;
+        fn LLVMSetComdatSelectionKind(*mut LComdat, c_int);
 
         fn LLVMGetFunctionCallConv(*mut LValue) -> c_uint;
         fn LLVMSetFunctionCallConv(*mut LValue, c_uint);

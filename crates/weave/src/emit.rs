@@ -118,6 +118,17 @@ pub(crate) fn remove_empty_blocks(module: &mut Module<'_>, level: OptLevel) {
     }
 }
 
+/// Puts each function into a group of sections of its own, which LLVM names: `.text.hot.f` if `f`
+/// is hot, `.text.split.f` for its code that never ran. LLVM leaves sections as they are that have
+/// been named for it, so [`function_sections`] would lose these.
+pub(crate) fn function_groups(module: &Module<'_>) {
+    for function in module.functions() {
+        if !function.is_declaration() && !function.has_comdat() && function.section().is_none() {
+            function.isolate();
+        }
+    }
+}
+
 /// Puts each function into a separate section, as `-ffunction-sections` does. Comdat functions
 /// already have a separate section.
 pub(crate) fn function_sections(module: &Module<'_>) {

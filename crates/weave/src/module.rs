@@ -154,6 +154,7 @@ fn weave_once(
             let mut copy = Module::parse(&context, &options.name, bitcode)?;
             early::prepare(&mut copy, &machine, opt_level)?;
             planned_functions = early::attach(&mut module, &mut copy, plan, options);
+            llvm.split_cold_blocks();
             module.verify("attaching the plan")?;
             early::optimize(&mut module, &machine, opt_level)?;
         }
@@ -183,7 +184,12 @@ fn weave_once(
     }
     constructors::rewrite(&mut module);
     if options.function_sections {
-        emit::function_sections(&module);
+        match options.early {
+            Some(EarlyBuild::Optimized(_)) => emit::function_groups(&module),
+            Some(EarlyBuild::Plain | EarlyBuild::Training) | None => {
+                emit::function_sections(&module);
+            }
+        }
     }
     report_stage("(generating code)");
     let object = module.emit_object(&machine)?;

@@ -185,6 +185,7 @@ pub(super) fn sites<'a>(
     for (function, map) in functions {
         let first = next;
         let mut ends = Vec::new();
+        let mut parts = PreviousParts::default();
         while let Some(((_, block), kind)) = branches.next_if(|branch| branch.0.0 == function) {
             if ends.is_empty() {
                 ends.extend(map.blocks.iter().scan(first, |end, block| {
@@ -192,9 +193,10 @@ pub(super) fn sites<'a>(
                     *end = end.saturating_add(u64::from(block.instructions.max(1)));
                     Some(*end)
                 }));
+                parts = PreviousParts::of(map);
             }
             let real = known.and_then(|known| {
-                let mut parts = parts_up_to(map, block);
+                let mut parts = parts.up_to(block);
                 parts.find_map(|part| known.of(function, part))
             });
             let (address, address_kind) = match real {
@@ -223,17 +225,25 @@ pub(super) fn sites<'a>(
     sites
 }
 
-/// A block, and the blocks before it that are parts of the same block of the compiler, nearest first.
-/// Such a block is divided at calls, for example. All its code has one pseudo-probe, at the start of
-/// its first part with instructions.
-fn parts_up_to(map: &FunctionMap, block: u32) -> impl Iterator<Item = u32> + '_ {
-    let before = |&part: &u32| {
-        let mut edges = map.edges.iter();
-        let split = edges.find(|edge| edge.to == part && edge.outcome == Outcome::Split);
-        split.map(|edge| edge.from)
-    };
-    // The edges of an unchecked map may form a cycle.
-    std::iter::successors(Some(block), before).take(map.blocks.len())
+/// By block of a function: the part before it of the same block of the compiler, if any. The blocks
+/// of a compiler are divided at calls, for example.
+#[derive(Default)]
+struct PreviousParts(HashMap<u32, u32>);
+
+impl PreviousParts {
+    fn of(map: &FunctionMap) -> Self {
+        let edges = map.edges.iter();
+        let splits = edges.filter(|edge| edge.outcome == Outcome::Split);
+        Self(splits.map(|edge| (edge.to, edge.from)).collect())
+    }
+
+    /// A block, and the parts before it, nearest first. All code of these parts has one
+    /// pseudo-probe, at the start of the first part with instructions.
+    fn up_to(&self, block: u32) -> impl Iterator<Item = u32> + '_ {
+        let before = |part: &u32| self.0.get(part).copied();
+        // The edges of an unchecked map may form a cycle.
+        std::iter::successors(Some(block), before).take(self.0.len() + 1)
+    }
 }
 
 /// The branches of a function.

@@ -17,7 +17,8 @@
 //! - *dynamic*: the share of one run's executions on paths that the other run executed too, and the
 //!   share of one run's instructions on these paths
 //! - *overlap*: the sum over paths of the smaller share of executions, and the sum over paths (or
-//!   blocks) of the smaller share of instructions. It is 1 if each path has the same share in both runs. Profiles above 0.9 are usually called similar.
+//!   blocks) of the smaller share of instructions. It is 1 if each path has the same share in both
+//!   runs. Profiles above 0.9 are usually called similar.
 //!
 //! Cost: linear in functions and counted paths, plus sorting.
 

@@ -80,7 +80,8 @@ impl Program {
     }
 
     /// ```text
-    /// v version  v length, path  v length, build id  16 bytes map  v updated (s)  v aged (s)  v samples  v runs
+    /// v version  v length, path  v length, build id  16 bytes map
+    /// v updated (s)  v aged (s)  v samples  v runs
     /// v bytes of code  times  v 1 if there is a reference  [times]
     /// times: v blocks, each: v module - previous module
     ///        v function (- previous function in the same module)  v block  v microseconds

@@ -94,7 +94,7 @@ fn start(program: &Path) -> Output {
     run(&mut Command::new(program)).unwrap()
 }
 
-/// A plan with the functions of `plan` and random counts.
+/// A plan with the functions of `plan`, random counts, and random unpredictable branches.
 fn random_plan(plan: &str, seed: u64) -> String {
     let mut random = Random(seed);
     let mut text = String::from("holloway plan 1\n");
@@ -102,9 +102,13 @@ fn random_plan(plan: &str, seed: u64) -> String {
         let words: Vec<&str> = line.splitn(5, ' ').collect();
         let calls = random.below(1 << 20);
         text += &format!("function {} {calls} {} {}\n", words[1], words[3], words[4]);
-        for edge in 0..words[3].parse().unwrap() {
+        let edges = words[3].parse().unwrap();
+        for edge in 0..edges {
             let count: u64 = random.bits() >> random.below(64);
             text += &format!("{edge} {count}\n");
+        }
+        for edge in (0..edges).filter(|_| random.below(2) == 0) {
+            text += &format!("unpredictable {edge} {}\n", u64::MAX);
         }
     }
     text + "end\n"
@@ -271,6 +275,88 @@ fn a_cargo_project_is_optimized() {
     assert_eq!(start(&folder.join("fast")).text(), expected.text());
 }
 
+/// Builds the binary search of tests/workloads/selects.
+fn search(folder: &Path) -> PathBuf {
+    let source = tests_directory().join("workloads/selects/search.c");
+    cc(folder, &source, &["--embed"], "search")
+}
+
+/// Random keys, and eight keys in turn.
+const KEYS: [[&str; 2]; 2] = [["random", "60000"], ["turn", "60000"]];
+
+/// The instructions of a function, as `objdump` writes them.
+fn disassembly(program: &Path, function: &str) -> String {
+    let mut objdump = Command::new("objdump");
+    objdump
+        .args(["-d", "--no-show-raw-insn"])
+        .arg(format!("--disassemble={function}"))
+        .arg(program);
+    run_ok(&mut objdump).unwrap().text()
+}
+
+#[test]
+fn a_branch_becomes_a_select_if_the_paths_before_it_do_not_tell_its_outcome() {
+    let scratch = scratch("optimize-selects").unwrap();
+    let folder = scratch.path();
+    let program = search(folder);
+    for (args, marks) in KEYS.into_iter().zip([1, 0]) {
+        let name = args[0];
+        let plan = format!("{name}.plan");
+        let words = ["plan", "train", "-o", &plan, "./search", "--"];
+        run_ok(holloway(folder, &words).args(args)).unwrap();
+        let text = std::fs::read_to_string(folder.join(&plan)).unwrap();
+        let functions = text.split("function ").skip(1);
+        let marked = functions.filter(|function| function.contains("\nunpredictable "));
+        let marked: Vec<&str> = marked
+            .map(|function| function.lines().next().unwrap())
+            .collect();
+        assert_eq!(marked.len(), marks, "{name}: {text}");
+        assert!(marked.iter().all(|line| line.ends_with(" find")), "{text}");
+        let shown = run_ok(&mut holloway(folder, &["plan", "show", &plan])).unwrap();
+        let summary = match marks {
+            1 => "1 unpredictable branch\n",
+            _ => "0 unpredictable branches\n",
+        };
+        assert!(shown.text().contains(summary), "{}", shown.text());
+        let words = ["plan", "apply", "-o", name, "--plan", &plan, "./search"];
+        run_ok(&mut holloway(folder, &words)).unwrap();
+        let code = disassembly(&folder.join(name), "find");
+        assert_eq!(code.contains("cmov"), marks == 1, "{name}: {code}");
+        for args in KEYS {
+            let [expected, optimized] = [&program, &folder.join(name)]
+                .map(|program| run_ok(Command::new(program).args(args)).unwrap().text());
+            assert_eq!(optimized, expected, "{name} {args:?}");
+        }
+    }
+    let words = ["plan", "diff", "random.plan", "turn.plan"];
+    let diff = run_ok(&mut holloway(folder, &words)).unwrap().text();
+    assert!(
+        diff.contains("find  (unpredictable branches: 1 -> 0)"),
+        "{diff}"
+    );
+}
+
+#[test]
+fn the_selects_are_a_step_of_their_own() {
+    let scratch = scratch("optimize-steps").unwrap();
+    let folder = scratch.path();
+    let program = search(folder);
+    for (args, is_measured) in KEYS.into_iter().zip([true, false]) {
+        let words = ["optimize", "-o", "fast", "--pairs", "1", "--format", "json"];
+        let mut optimize = holloway(folder, &words);
+        let output = run_ok(optimize.args(["./search", "--"]).args(args)).unwrap();
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let steps = ["kept", "dropped"].map(|list| json[list].as_array().unwrap().clone());
+        let has_selects = steps.concat().contains(&Value::from("selects"));
+        assert_eq!(has_selects, is_measured, "{json}");
+        assert_eq!(json["unpredictable_branches"], u64::from(is_measured));
+        assert_eq!(json["selects"].is_object(), is_measured, "{json}");
+        let [expected, optimized] = [&program, &folder.join("fast")]
+            .map(|program| run_ok(Command::new(program).args(args)).unwrap().text());
+        assert_eq!(optimized, expected);
+    }
+}
+
 /// Checks that holloway fails with one line of its own, and writes no program.
 #[track_caller]
 fn fails(folder: &Path, words: &[&str], message: &str) {
@@ -306,6 +392,13 @@ fn bad_input_gives_one_line() {
         folder,
         &optimize(&["--plan", "bad.plan", "./app"]),
         "cannot take bad.plan for a plan: line 2",
+    );
+    let edited = "holloway plan 1\nfunction 0000000000000007 1 2 main\nunpredictable 2 9\nend\n";
+    std::fs::write(folder.join("edited.plan"), edited).unwrap();
+    fails(
+        folder,
+        &optimize(&["--plan", "edited.plan", "./app"]),
+        "cannot take edited.plan for a plan: line 3: edge 2 is out of range",
     );
     let other = "holloway plan 1\nfunction 0000000000000007 1 0 main\nend\n";
     std::fs::write(folder.join("other.plan"), other).unwrap();

@@ -14,6 +14,7 @@
 //! iterations. [`trace`] keeps the complete sequence, and [`branch_stream`] derives the order of
 //! branches from it, with the addresses of [`block_addresses`] where these are known. [`phases`]
 //! divides a trace into phases. [`variation`] ranks paths by how much their time varies.
+//! [`unpredictable`] finds the branches that should be selects.
 //!
 //! [`samples`] adds up sampled addresses of programs that count nothing. [`estimate`] derives the
 //! executions of blocks and edges from them. [`block_times`] keeps the time of blocks over many runs.
@@ -66,6 +67,7 @@ pub mod stream;
 pub mod trace;
 pub mod trail;
 pub mod uncovered;
+pub mod unpredictable;
 pub mod variation;
 mod walk;
 

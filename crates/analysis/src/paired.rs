@@ -116,6 +116,23 @@ impl Verdict {
         }
     }
 
+    /// Decides about a step by time alone, because instructions do not show what it gains. `noise`
+    /// is the gain of A/A pairs. On a noisy machine, the whole interval must lie beyond the interval
+    /// of the noise.
+    pub fn by_time(gain: Gain, noise: Gain) -> Self {
+        let is_noisy = is_noisy(noise);
+        let disturbance = match is_noisy {
+            true => noise.low.abs().max(noise.high.abs()),
+            false => 0.0,
+        };
+        match gain {
+            Gain { low, .. } if low > disturbance => Self::Faster,
+            Gain { high, .. } if high < -disturbance => Self::Slower,
+            _ if is_noisy => Self::TooNoisy,
+            _ => Self::NoDifference,
+        }
+    }
+
     /// Whether the step is kept.
     pub fn keeps(self) -> bool {
         match self {
@@ -205,5 +222,21 @@ mod tests {
         check(&[0.9; 3], noisy, None, Verdict::TooNoisy);
         check(&[0.9; 3], noisy, fewer(996), Verdict::TooNoisy);
         check(&[1.1; 3], noisy, fewer(990), Verdict::FewerInstructions);
+    }
+
+    #[test]
+    fn time_alone_decides_what_exceeds_the_noise() {
+        let quiet = gain(&[1.0; 3]);
+        let noisy = gain(&[0.98, 1.03, 1.02]);
+        let check = |others: &[f64], noise, expect: Verdict| {
+            assert_eq!(Verdict::by_time(gain(others), noise), expect);
+        };
+        check(&[0.999; 3], quiet, Verdict::Faster);
+        check(&[1.001; 3], quiet, Verdict::Slower);
+        check(&[0.9, 1.0, 1.1, 1.0], quiet, Verdict::NoDifference);
+        check(&[0.9; 3], noisy, Verdict::Faster);
+        check(&[0.98; 3], noisy, Verdict::TooNoisy);
+        check(&[1.02; 3], noisy, Verdict::TooNoisy);
+        check(&[1.1; 3], noisy, Verdict::Slower);
     }
 }

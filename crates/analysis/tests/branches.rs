@@ -11,6 +11,7 @@ use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::paths::regenerate;
 use holloway_analysis::stream::Words;
 use holloway_analysis::trace::Trace;
+use holloway_analysis::unpredictable::{least_executions, unpredictable_branches};
 use holloway_analysis::{Function, RunProfile};
 use holloway_flow::{PathEnd, PathId, PathStart};
 use holloway_format::{Count, FunctionMap, ImageMap, LoopsHead, Outcome, ProcessImage};
@@ -378,4 +379,36 @@ proptest! {
             }
         }
     }
+}
+
+/// Both branches of A and B of the slides: 120 and 20 of 270 and 120 executions are mispredicted.
+/// Edge counts find D, too, but the path before D tells most of its outcomes.
+#[test]
+fn unpredictable_branches_have_a_share_and_a_rate() {
+    let run = run_of(slide(), SLIDE_SECOND);
+    let map = &run.functions[0].map;
+    let found = |run: &RunProfile, least| -> Vec<(usize, u64)> {
+        let found = unpredictable_branches(run, None, Count(least)).into_iter();
+        found
+            .map(|branch| {
+                assert_eq!(branch.function, map.linkage_name);
+                assert_eq!(branch.graph_hash, map.graph_hash());
+                (branch.edge, branch.mispredictions.0)
+            })
+            .collect()
+    };
+    let first_edge = |block: u32| {
+        map.edges
+            .iter()
+            .position(|edge| edge.from == block)
+            .unwrap()
+    };
+    // 660 executions of branches.
+    assert_eq!(least_executions(&run), Count(1));
+    assert_eq!(found(&run, 1), [(first_edge(0), 120)]);
+    assert_eq!(found(&run, 271), []);
+    // 42 and 20 are less than a fifth of 270 and 120. 62 is more.
+    let run = run_of(slide(), SLIDE_FIRST);
+    let expect = [(first_edge(0), 120), (first_edge(3), 62)];
+    assert_eq!(found(&run, 1), expect);
 }

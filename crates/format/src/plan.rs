@@ -9,6 +9,7 @@
 //! function 4f00c0a18b2d9e37 5 3 fib
 //! 0 2
 //! 2 3
+//! unpredictable 0 1
 //! end
 //! ```
 //! - The first line names the format and its version.
@@ -18,6 +19,9 @@
 //! - `EDGE COUNT` follows for each edge that ran, ascending. Edges are numbered from 0, in the
 //!   order of the map, and exit edges are left out
 //!   ([`EdgeMap::is_always_there`](crate::EdgeMap::is_always_there)).
+//! - `unpredictable EDGE COUNT` follows for each branch that a processor is expected to mispredict
+//!   often: the smallest number of the branch's edges, and the expected mispredictions. The branch
+//!   becomes a select if they are [a fifth](is_unpredictable) of its executions.
 //! - The line `end` comes last, so that a plan that was cut short is not taken for a whole one.
 //! - Empty lines and lines that begin with `#` are ignored.
 //!
@@ -25,7 +29,9 @@
 //! A function whose code has changed has another hash. It gets no counts, rather than wrong ones.
 //! Functions of several modules with equal names and graphs share one entry with the sums of their
 //! counts. This is right for inline functions and generic functions, whose copies the linker
-//! merges.
+//! merges. The sum of several plans has the sums of executions and of mispredictions. So a branch that
+//! is unpredictable in one plan is unpredictable in the sum, unless it ran much more often in plans
+//! where it is predictable.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -37,6 +43,15 @@ use crate::units::Count;
 const FIRST_LINE: &str = "holloway plan 1";
 /// The last line of a plan.
 const LAST_LINE: &str = "end";
+/// The beginning of an unpredictable branch's line.
+const UNPREDICTABLE: &str = "unpredictable ";
+
+/// Mispredictions of an unpredictable branch, at least: one in so many executions.
+///
+/// A misprediction costs 15 to 20 cycles on current processors. One in five executions costs 3 to 4
+/// cycles for each execution. A select costs about as much: it executes both sides, and its result
+/// waits for the condition.
+const EXECUTIONS_PER_MISPREDICTION: u64 = 5;
 
 /// The counts of a build's functions. Its [`FromIterator`] adds up functions with equal names and
 /// graphs.
@@ -57,6 +72,9 @@ pub struct FunctionPlan {
     pub edge_count: usize,
     /// Executions of the edges that ran, by number.
     pub taken: BTreeMap<usize, Count>,
+    /// Expected mispredictions of the branches that are hard to predict. The key is the smallest
+    /// number of the branch's edges.
+    pub unpredictable: BTreeMap<usize, Count>,
 }
 
 impl FunctionPlan {
@@ -71,6 +89,7 @@ impl FunctionPlan {
             calls,
             edge_count,
             taken,
+            unpredictable: BTreeMap::new(),
         }
     }
 
@@ -88,11 +107,23 @@ impl FunctionPlan {
     fn add(&mut self, other: Self) {
         self.calls = self.calls.saturating_add(other.calls);
         self.edge_count = self.edge_count.max(other.edge_count);
-        for (edge, count) in other.taken {
-            let sum = self.taken.entry(edge).or_default();
-            *sum = sum.saturating_add(count);
-        }
+        add_all(&mut self.taken, other.taken);
+        add_all(&mut self.unpredictable, other.unpredictable);
     }
+}
+
+fn add_all(sums: &mut BTreeMap<usize, Count>, counts: BTreeMap<usize, Count>) {
+    for (edge, count) in counts {
+        let sum = sums.entry(edge).or_default();
+        *sum = sum.saturating_add(count);
+    }
+}
+
+/// Whether a branch with these counts is unpredictable: at least a fifth of its executions is
+/// expected to be mispredicted.
+pub fn is_unpredictable(mispredictions: Count, executions: Count) -> bool {
+    let least = executions.0.div_ceil(EXECUTIONS_PER_MISPREDICTION);
+    mispredictions.0 >= least.max(1)
 }
 
 /// A line of a plan that cannot be read.
@@ -113,7 +144,9 @@ pub enum PlanError {
         line: usize,
     },
     /// A line has no known form.
-    #[error("line {line}: neither `function HASH CALLS EDGES NAME` nor `EDGE COUNT`")]
+    #[error(
+        "line {line}: not `function HASH CALLS EDGES NAME`, `EDGE COUNT`, or `unpredictable EDGE COUNT`"
+    )]
     Form {
         /// The number of the line, from 1.
         line: usize,
@@ -152,6 +185,40 @@ impl Plan {
         self.functions.get(&(name.into(), hash))
     }
 
+    /// Adds expected mispredictions to the branch with this first edge. Returns whether the plan has
+    /// such a function and edge.
+    pub fn mark_unpredictable(
+        &mut self,
+        name: &Text,
+        hash: u64,
+        edge: usize,
+        mispredictions: Count,
+    ) -> bool {
+        let function = self.functions.get_mut(&(name.clone(), hash));
+        match function.filter(|function| edge < function.edge_count) {
+            Some(function) => {
+                add_all(&mut function.unpredictable, [(edge, mispredictions)].into());
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The number of branches that are marked as unpredictable.
+    pub fn unpredictable_branches(&self) -> usize {
+        let functions = self.functions.values();
+        functions.map(|function| function.unpredictable.len()).sum()
+    }
+
+    /// The same counts, without unpredictable branches.
+    pub fn without_unpredictable(&self) -> Self {
+        let mut plan = self.clone();
+        for function in plan.functions.values_mut() {
+            function.unpredictable.clear();
+        }
+        plan
+    }
+
     /// All functions, ascending by name and hash.
     pub fn functions(&self) -> impl ExactSizeIterator<Item = (&Text, u64, &FunctionPlan)> {
         let functions = self.functions.iter();
@@ -167,6 +234,9 @@ impl Plan {
             let _ = writeln!(text, "function {hash:016x} {calls} {edges} {name}");
             for (edge, count) in &function.taken {
                 let _ = writeln!(text, "{edge} {count}");
+            }
+            for (edge, count) in &function.unpredictable {
+                let _ = writeln!(text, "{UNPREDICTABLE}{edge} {count}");
             }
         }
         text + LAST_LINE + "\n"
@@ -205,15 +275,19 @@ impl Plan {
                 plan.extend(current.replace(next));
                 continue;
             }
-            let counts = edge_line(content).zip(current.as_mut());
-            let ((edge, count), (_, _, function)) = counts.ok_or(PlanError::Form { line })?;
-            let last = function.taken.last_key_value();
+            let (_, _, function) = current.as_mut().ok_or(PlanError::Form { line })?;
+            let (counts, content) = match content.strip_prefix(UNPREDICTABLE) {
+                Some(content) => (&mut function.unpredictable, content),
+                None => (&mut function.taken, content),
+            };
+            let (edge, count) = edge_line(content).ok_or(PlanError::Form { line })?;
+            let last = counts.last_key_value();
             let ascends = last.is_none_or(|(&last, _)| last < edge);
             if !ascends || edge >= function.edge_count {
                 return Err(PlanError::Edge { line, edge });
             }
             if count != Count::ZERO {
-                function.taken.insert(edge, count);
+                counts.insert(edge, count);
             }
         }
         plan.extend(current);
@@ -243,7 +317,7 @@ fn function_line(header: &str) -> Option<(Text, u64, FunctionPlan)> {
     let function = FunctionPlan {
         calls,
         edge_count,
-        taken: BTreeMap::new(),
+        ..FunctionPlan::default()
     };
     Some((name.into(), hash, function))
 }
@@ -293,6 +367,7 @@ holloway plan 1
 function 4f00c0a18b2d9e37 5 3 fib
 0 2
 2 3
+unpredictable 0 1
 function 0000000000000001 0 0 main
 end
 ";
@@ -301,7 +376,10 @@ end
     fn the_example_is_read_and_written() {
         let plan = Plan::parse(TEXT.as_bytes()).expect("a plan");
         let fib = plan.find("fib", 0x4f00_c0a1_8b2d_9e37);
-        assert_eq!(fib, Some(&function(5, &[2, 0, 3])));
+        let mut expect = function(5, &[2, 0, 3]);
+        expect.unpredictable.insert(0, Count(1));
+        assert_eq!(fib, Some(&expect));
+        assert_eq!(plan.unpredictable_branches(), 1);
         assert_eq!(plan.find("fib", 1), None);
         assert_eq!(plan.functions().len(), 2);
         assert_eq!(plan.to_text(), TEXT);
@@ -320,6 +398,43 @@ end
             .into_iter()
             .collect();
         assert_eq!(sum.find("f", 7), Some(&most));
+    }
+
+    #[test]
+    fn a_fifth_of_the_executions_is_unpredictable() {
+        let check = |mispredictions, executions, expect| {
+            let is = is_unpredictable(Count(mispredictions), Count(executions));
+            assert_eq!(is, expect, "{mispredictions} of {executions}");
+        };
+        check(0, 0, false);
+        check(0, 4, false);
+        check(1, 5, true);
+        check(1, 6, false);
+        check(500, 1000, true);
+        check(199, 1000, false);
+        check(u64::MAX, u64::MAX, true);
+    }
+
+    #[test]
+    fn mispredictions_are_added_up_and_can_be_left_out() {
+        let marked = |mispredictions| {
+            let plan = [("f".into(), 7, function(3, &[100, 100]))];
+            let mut plan: Plan = plan.into_iter().collect();
+            assert!(plan.mark_unpredictable(&"f".into(), 7, 1, Count(mispredictions)));
+            plan
+        };
+        let mut sum = marked(90);
+        let other = marked(30);
+        for (name, hash, function) in other.functions() {
+            sum.add(name.clone(), hash, function.clone());
+        }
+        let expect = BTreeMap::from([(1, Count(120))]);
+        assert_eq!(sum.find("f", 7).expect("f").unpredictable, expect);
+        let without = sum.without_unpredictable();
+        assert_eq!(without.find("f", 7), Some(&function(6, &[200, 200])));
+        assert_eq!(without.unpredictable_branches(), 0);
+        assert!(!sum.mark_unpredictable(&"f".into(), 7, 2, Count(1)));
+        assert!(!sum.mark_unpredictable(&"f".into(), 8, 1, Count(1)));
     }
 
     #[test]
@@ -374,6 +489,12 @@ end
         check_edges("0 x\n", PlanError::Form { line: 4 });
         check_edges("2 1\n", PlanError::Edge { line: 4, edge: 2 });
         check_edges("1 1\n1 1\n", PlanError::Edge { line: 5, edge: 1 });
+        check_edges("unpredictable 1\n", PlanError::Form { line: 4 });
+        let out_of_range = PlanError::Edge { line: 4, edge: 2 };
+        check_edges("unpredictable 2 1\n", out_of_range);
+        let twice = PlanError::Edge { line: 5, edge: 1 };
+        check_edges("unpredictable 1 1\nunpredictable 1 1\n", twice);
+        check("FIRST\nunpredictable 1 1\n", PlanError::Form { line: 2 });
         let bytes = [FIRST_LINE.as_bytes(), b"\n\xff"].concat();
         assert_eq!(Plan::parse(&bytes), Err(PlanError::NotUtf8 { line: 2 }));
     }

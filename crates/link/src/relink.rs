@@ -1,5 +1,6 @@
 //! Links a program again from the recipe that it carries ([`holloway_format::recipe`]).
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -31,6 +32,8 @@ pub struct CarriedProgram {
 pub enum Purpose<'a> {
     /// The program counts what its source does.
     Training,
+    /// The program records the sequences of paths in the functions with these linkage names.
+    Sequences(&'a BTreeSet<String>),
     /// The program is optimized by a plan.
     Optimized(&'a Plan),
 }
@@ -87,6 +90,7 @@ impl CarriedProgram {
     ) -> Result<Option<u64>> {
         let early = match purpose {
             Purpose::Training => EarlyLink::Training,
+            Purpose::Sequences(names) => EarlyLink::Sequences(patterns(names)),
             Purpose::Optimized(plan) => {
                 let file = directory.join("plan");
                 let text = plan.to_text();
@@ -119,5 +123,18 @@ impl CarriedProgram {
             OsString::from_vec(bytes.copied().collect())
         };
         arguments.map(join).collect()
+    }
+}
+
+/// Patterns that select the functions with these names, one per line. Empty, so that all functions
+/// are selected, if a name could be read as something else.
+fn patterns(names: &BTreeSet<String>) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
+    let are_plain = names.iter().all(|name| name.chars().all(is_plain));
+    let lines = names.iter().map(|name| format!("{name}\n"));
+    if are_plain {
+        lines.collect()
+    } else {
+        String::new()
     }
 }

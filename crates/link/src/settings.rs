@@ -36,6 +36,9 @@ pub(crate) enum EarlyLink {
     Embed,
     /// A program that counts what its source does.
     Training,
+    /// A program that records the sequences of paths in some functions: their patterns, one per
+    /// line. Empty: in all functions.
+    Sequences(String),
     /// A program that is optimized by a plan: the plan's file, and the hash of its content.
     Optimized(PathBuf, String),
 }
@@ -45,7 +48,8 @@ impl fmt::Display for EarlyLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embed => f.write_str("embed"),
-            Self::Training => f.write_str("training"),
+            // The kind and the patterns distinguish the results.
+            Self::Training | Self::Sequences(_) => f.write_str("training"),
             Self::Optimized(_, hash) => write!(f, "optimized {hash}"),
         }
     }
@@ -126,15 +130,19 @@ impl LinkSettings {
     /// # Errors
     /// If a variable has a wrong value.
     pub(crate) fn for_recipe(line: &Line, recipe_level: &str, early: EarlyLink) -> Result<Self> {
+        let (kind, probes, only) = match &early {
+            EarlyLink::Embed | EarlyLink::Optimized(..) => (Kind::Edges, false, String::new()),
+            EarlyLink::Training => (Kind::Edges, true, String::new()),
+            EarlyLink::Sequences(only) => (Kind::Loops, true, only.clone()),
+        };
         let options = CollectOptions {
-            collect: Some(Kind::Edges.into()),
+            collect: Some(kind.into()),
             exits: Some(Switch::On),
             ..CollectOptions::default()
         };
-        let probes = early == EarlyLink::Training;
         Ok(Self {
             std: false,
-            only: String::new(),
+            only,
             skip: String::new(),
             guide: None,
             runs: OsString::new(),

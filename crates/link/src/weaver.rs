@@ -293,7 +293,7 @@ impl<'a> Weaver<'a> {
             Some(EarlyLink::Optimized(..)) => {
                 format!("{reason}: compiled without the plan's counts")
             }
-            Some(EarlyLink::Embed | EarlyLink::Training) | None => {
+            Some(EarlyLink::Embed | EarlyLink::Training | EarlyLink::Sequences(_)) | None => {
                 format!("{reason}: linked without probes")
             }
         };
@@ -439,7 +439,7 @@ impl<'a> Weaver<'a> {
                 option("--early", worker::OPTIMIZED.into());
                 option("--plan", plan.clone().into());
             }
-            Some(EarlyLink::Training) if attempt.probes => {
+            Some(EarlyLink::Training | EarlyLink::Sequences(_)) if attempt.probes => {
                 option("--early", worker::TRAINING.into());
             }
             Some(_) => option("--early", worker::PLAIN.into()),

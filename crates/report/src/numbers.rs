@@ -4,6 +4,12 @@
 pub(crate) use holloway_format::words::is_or_are;
 pub use holloway_format::words::{grouped, plural};
 
+/// A number of unpredictable branches, in words.
+pub(crate) fn unpredictable_branches(count: usize) -> String {
+    let ending = if count == 1 { "" } else { "es" };
+    format!("{} unpredictable branch{ending}", grouped(count as u64))
+}
+
 /// A signed number with thousands separators: `-1,234`.
 pub(crate) fn signed(number: i64) -> String {
     let sign = if number < 0 { "-" } else { "" };

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use holloway_format::{Count, FunctionPlan, Plan};
 
 use crate::names::display;
-use crate::numbers::{grouped, plural, share};
+use crate::numbers::{grouped, plural, share, unpredictable_branches};
 
 /// Writes the functions with the most executions of edges.
 ///
@@ -15,36 +15,47 @@ use crate::numbers::{grouped, plural, share};
 pub fn show(plan: &Plan, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let ran = plan.functions().filter(|(_, _, function)| function.ran());
     let mut functions: Vec<_> = ran
-        .map(|(name, _, function)| (weight(function), function.calls, name))
+        .map(|(name, _, function)| (weight(function), function, name))
         .collect();
     let total = sum(functions.iter().map(|(weight, ..)| *weight));
     writeln!(
         out,
-        "{} of {} ran, {} of edges",
+        "{} of {} ran, {} of edges, {}",
         grouped(functions.len() as u64),
         plural(plan.functions().len() as u64, "function"),
-        plural(total.0, "execution")
+        plural(total.0, "execution"),
+        unpredictable_branches(plan.unpredictable_branches())
     )?;
     functions.sort_by_key(|(weight, _, name)| (Reverse(*weight), *name));
-    for (weight, calls, name) in functions.into_iter().take(top) {
+    for (weight, function, name) in functions.into_iter().take(top) {
+        let branches = match function.unpredictable.len() {
+            0 => String::new(),
+            branches => format!("  ({})", unpredictable_branches(branches)),
+        };
         writeln!(
             out,
-            "{:>7}  {:>16} edges  {:>14} calls  {}",
+            "{:>7}  {:>16} edges  {:>14} calls  {}{branches}",
             share(weight.0, total.0),
             grouped(weight.0),
-            grouped(calls.0),
+            grouped(function.calls.0),
             display(name, "")
         )?;
     }
     Ok(())
 }
 
-/// Writes the functions whose share of the plan's executions differs most.
+/// Writes the functions whose share of the plan's executions differs most, with the numbers of their
+/// unpredictable branches if these differ.
 ///
 /// # Errors
 /// If writing to `out` fails.
 pub fn diff(first: &Plan, second: &Plan, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let counts = |plan: &Plan, name: &str, hash| plan.find(name, hash).map_or(Count::ZERO, weight);
+    let counts = |plan: &Plan, name: &str, hash| {
+        let function = plan.find(name, hash);
+        function.map_or((Count::ZERO, 0), |function| {
+            (weight(function), function.unpredictable.len())
+        })
+    };
     let mut keys: Vec<_> = [first, second]
         .iter()
         .flat_map(|plan| plan.functions().map(|(name, hash, _)| (name.clone(), hash)))
@@ -75,13 +86,17 @@ pub fn diff(first: &Plan, second: &Plan, top: usize, out: &mut dyn Write) -> io:
         (part(a, first_total) - part(b, second_total)).abs()
     };
     rows.sort_by(|x, y| {
-        let order = distance(y.0, y.1).total_cmp(&distance(x.0, x.1));
+        let order = distance(y.0.0, y.1.0).total_cmp(&distance(x.0.0, x.1.0));
         order.then_with(|| x.2.cmp(y.2))
     });
-    for (a, b, name) in rows.into_iter().take(top) {
+    for ((a, first), (b, second), name) in rows.into_iter().take(top) {
+        let branches = match first == second {
+            true => String::new(),
+            false => format!("  (unpredictable branches: {first} -> {second})"),
+        };
         writeln!(
             out,
-            "{:>7} -> {:>7}  {:>16} -> {:>16} edges  {}",
+            "{:>7} -> {:>7}  {:>16} -> {:>16} edges  {}{branches}",
             share(a.0, first_total.0),
             share(b.0, second_total.0),
             grouped(a.0),

@@ -9,10 +9,12 @@
 //!
 //! - `prepare` cleans the code up, and inlines the smallest functions, so that each caller has
 //!   counts of its own for them. These are the passes that LLVM runs before its own counters.
+//! - [`expand_selects`] makes branches of selects, so that their outcomes are counted.
 //! - [`attach`] turns the counts into metadata: branch weights, entry counts, and the summary of
-//!   the whole program, which says what is hot.
+//!   the whole program, which says what is hot. It marks the branches that are hard to predict.
 //! - [`optimize`] runs the pipeline of a normal build.
 
+mod selects;
 mod summary;
 mod weights;
 
@@ -22,6 +24,7 @@ use crate::emit;
 use crate::options::OptLevel;
 use crate::selection::functions_with_code;
 
+pub(crate) use selects::expand as expand_selects;
 pub(crate) use weights::attach;
 
 /// The passes that clean code up.

@@ -148,7 +148,10 @@ fn weave_once(
     match &options.early {
         None => emit::optimize(&mut module, &machine, opt_level, options)?,
         Some(EarlyBuild::Plain) => early::optimize(&mut module, &machine, opt_level)?,
-        Some(EarlyBuild::Training) => early::prepare(&mut module, &machine, opt_level)?,
+        Some(EarlyBuild::Training) => {
+            early::prepare(&mut module, &machine, opt_level)?;
+            early::expand_selects(&mut module);
+        }
         Some(EarlyBuild::Optimized(plan)) => {
             early::prepare(&mut module, &machine, opt_level)?;
             let mut copy = Module::parse(&context, &options.name, bitcode)?;

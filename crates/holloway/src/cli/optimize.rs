@@ -16,7 +16,8 @@ Examples:
   holloway optimize -o app.fast --plan small.plan --plan large.plan ./app -- input.txt
   cargo holloway optimize --release -- input.txt
 
-The command after `--` is run about thirty times. It must print the same text each time.";
+The command after `--` is run about 45 times, and eleven times more if a branch is unpredictable. It
+must print the same text each time.";
 
 /// Examples below `cargo holloway optimize --help`.
 pub(crate) const CARGO_EXAMPLES: &str = "\
@@ -24,7 +25,8 @@ Examples:
   cargo holloway optimize --release -- input.txt
   cargo holloway optimize --release --bin app -o app.fast -- input.txt
 
-The command is run about thirty times. It must print the same text each time.";
+The command is run about 45 times, and eleven times more if a branch is unpredictable. It must print
+the same text each time.";
 
 /// Examples below `holloway plan --help`.
 pub(crate) const PLAN_EXAMPLES: &str = "\
@@ -44,7 +46,7 @@ pub(crate) struct OptimizeOptions {
     /// Write the plan that was used
     #[arg(long, value_name = "PLAN", value_hint = ValueHint::FilePath)]
     pub(crate) write_plan: Option<PathBuf>,
-    /// Pairs of runs that are measured, and as many of the plain program with itself
+    /// Rounds in which each build runs once, and as many pairs of the plain program with itself
     #[arg(long, value_name = "N", default_value = "10")]
     pub(crate) pairs: NonZeroUsize,
     /// Text for people, JSON (schema 1) for programs
@@ -95,7 +97,7 @@ pub(crate) struct PlanArgs {
 /// `holloway plan COMMAND`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlanCommand {
-    /// Run a program once, and write the plan of this run
+    /// Run a program, twice if branches may be unpredictable, and write the plan of these runs
     Train(TrainArgs),
     /// Show the functions of a plan, most executions first
     Show(ShowPlanArgs),

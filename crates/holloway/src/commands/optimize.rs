@@ -6,12 +6,15 @@
 //!
 //! 1. `carried`: unpack the recipe, link the program for training, run it, and turn the counts of
 //!    all its processes into a plan; link the program with the plan.
-//! 2. `measure`: run the program and the optimized program in interleaved pairs, after pairs of the
+//! 2. `training`: make the plan. If a branch may be hard to predict, train a second time and mark
+//!    such branches in the plan. They become selects in another build.
+//! 3. `measure`: run the program and its optimized builds in interleaved rounds, after pairs of the
 //!    program with itself. Compare what they print, and count their instructions.
-//! 3. `holloway_analysis::paired` decides, and `holloway_report::optimize` reports.
+//! 4. `holloway_analysis::paired` decides, and `holloway_report::optimize` reports.
 
 pub(crate) mod carried;
 mod measure;
+pub(crate) mod training;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,7 +22,7 @@ use std::process::{ExitCode, Stdio};
 
 use holloway_analysis::paired::Verdict;
 use holloway_format::Plan;
-use holloway_report::optimize::{self, Optimization, PlanSource};
+use holloway_report::optimize::{self, Optimization, PlanSource, SelectStep};
 
 use crate::cli::OutputFormat;
 use crate::cli::optimize::{OptimizeArgs, OptimizeOptions};
@@ -27,7 +30,7 @@ use crate::failure::{Context, Failure, Result};
 use crate::printing::write_out;
 use crate::status;
 use carried::Carried;
-use measure::Measured;
+use measure::{Builds, Measured, SelectGains};
 
 /// Runs `holloway optimize`.
 ///
@@ -62,25 +65,51 @@ pub(crate) fn optimize(
         }
     }
     let (plan, source) = match options.plan.as_slice() {
-        [] => (carried.train(args, Stdio::null())?, PlanSource::Training),
+        [] => (
+            training::train(&carried, args, Stdio::null())?,
+            PlanSource::Training,
+        ),
         files => (read_plans(files)?, PlanSource::Files(files.len())),
     };
     if let Some(file) = &options.write_plan {
         carried::write_plan(file, &plan)?;
     }
-    let (optimized, planned) = carried.apply(&plan)?;
+    let (early, planned) = carried.apply(&plan.without_unpredictable(), "optimized")?;
+    let branches = plan.unpredictable_branches();
+    let with_selects = match branches {
+        0 => None,
+        _ => Some(carried.apply(&plan, "selects")?.0),
+    };
+    let selects = with_selects.filter(|selects| !is_same_file(&early, selects));
+    let builds = Builds {
+        early: &early,
+        selects: selects.as_deref(),
+    };
     let Measured {
         noise,
-        gain,
+        early: gain,
+        selects: gains,
         instructions,
-    } = measure::measure(&carried, &optimized, args, options.pairs)?;
+    } = measure::measure(&carried, &builds, args, options.pairs)?;
     let verdict = Verdict::new(gain, noise, instructions);
-    let kept = if verdict.keeps() {
-        &optimized
-    } else {
-        &carried.program
+    let select_step = match gains {
+        None => SelectStep::Unmeasured { branches },
+        Some(SelectGains { own, total }) => {
+            let rest = if verdict.keeps() { own } else { total };
+            SelectStep::Measured {
+                branches,
+                own,
+                total,
+                verdict: Verdict::by_time(rest, noise),
+            }
+        }
     };
-    carried::copy_program(kept, output)?;
+    let kept = match selects {
+        Some(selects) if select_step.is_kept() => selects,
+        _ if verdict.keeps() => early,
+        _ => carried.program.clone(),
+    };
+    carried::copy_program(&kept, output)?;
     let optimization = Optimization {
         program: program.display().to_string(),
         output: output.display().to_string(),
@@ -94,6 +123,7 @@ pub(crate) fn optimize(
         gain,
         instructions,
         verdict,
+        selects: select_step,
     };
     write_out(|out| match options.format {
         OutputFormat::Text => optimize::write(&optimization, out),
@@ -101,6 +131,12 @@ pub(crate) fn optimize(
     })?;
     status::line("Wrote", &status::shown(output).to_string());
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether two builds are the same program.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let [one, other] = [one, other].map(std::fs::read);
+    matches!((one, other), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Reads plans, and adds up their counts.

@@ -8,7 +8,7 @@ use holloway_report::plan as report;
 
 use crate::cli::optimize::{ApplyPlanArgs, DiffPlanArgs, PlanArgs, PlanCommand, TrainArgs};
 use crate::commands::optimize::carried::{Carried, check_output, copy_program, write_plan};
-use crate::commands::optimize::read_plans;
+use crate::commands::optimize::{read_plans, training};
 use crate::failure::Result;
 use crate::printing::write_out;
 use crate::status;
@@ -32,7 +32,8 @@ pub(crate) fn main(args: &PlanArgs) -> Result<ExitCode> {
 
 fn train(args: &TrainArgs) -> Result<()> {
     check_output(&args.output, [&args.program])?;
-    let plan = Carried::unpack(&args.program)?.train(&args.args, Stdio::inherit())?;
+    let carried = Carried::unpack(&args.program)?;
+    let plan = training::train(&carried, &args.args, Stdio::inherit())?;
     write_plan(&args.output, &plan)
 }
 
@@ -45,7 +46,7 @@ fn apply(args: &ApplyPlanArgs) -> Result<()> {
     check_output(&args.output, args.plan.iter().chain([&args.program]))?;
     let plan = read_plans(&args.plan)?;
     let carried = Carried::unpack(&args.program)?;
-    let (optimized, _) = carried.apply(&plan)?;
+    let (optimized, _) = carried.apply(&plan, "optimized")?;
     copy_program(&optimized, &args.output)?;
     status::line("Wrote", &status::shown(&args.output).to_string());
     Ok(())

@@ -3,21 +3,27 @@
 //! A plan numbers the edges of the graphs of training, in which blocks and edges are split to make
 //! room for probes. Splitting would stay in the way of the optimizer: it costs 0.4 % of bzip2's
 //! instructions. So the graphs are made of a copy of the module, and the module itself gets only
-//! the resulting metadata. Splitting adds no branch, so the branches of a function and of its copy
-//! correspond in order.
+//! the resulting metadata. Splitting adds no branch. The selects of the copy are branches, as in
+//! training ([`selects`]). So the choices of a function, which are its selects and branches,
+//! correspond in order to the branches of its copy.
+//!
+//! Choices that are hard to predict are marked `!unpredictable`. LLVM then makes selects of
+//! branches even if that costs more instructions, keeps the mark on them, and makes no branches of
+//! marked selects. Choices without the mark stay what LLVM makes of them by their weights.
 
 use std::collections::HashMap;
 
-use holloway_format::{Count, FunctionPlan, Plan};
+use holloway_format::{Count, FunctionPlan, Outcome, Plan, is_unpredictable};
 use holloway_llvm::{AttributeKind, Block, Function, Instruction, Metadata, Module, Type};
 
+use super::selects;
 use super::summary::Summary;
 use crate::instrument::frequencies::TransitionFrequencies;
 use crate::instrument::graph::positions;
 use crate::instrument::make_room_for_probes;
 use crate::instrument::plan::plan as plan_probes;
-use crate::instrument::weights::{by_edge, hash};
-use crate::lower::{CallAttributes, LoweredFunction};
+use crate::instrument::weights::{by_edge, hash, numbered_edges};
+use crate::lower::{BlockIndex, CallAttributes, LoweredFunction};
 use crate::options::ModuleOptions;
 use crate::selection::{Selection, functions_with_code};
 
@@ -41,7 +47,7 @@ pub(crate) fn attach(
         let Some(counts) = counts.get(&function.name()) else {
             continue;
         };
-        if set_branch_weights(function, &counts.branches) {
+        if mark_choices(function, &counts.branches) {
             set_entry_count(function, counts.function.calls);
             temperatures.set(function, counts.function, &summary);
             planned += 1;
@@ -53,8 +59,15 @@ pub(crate) fn attach(
 /// The counts of a function, in the form in which LLVM wants them.
 struct FunctionCounts<'p> {
     function: &'p FunctionPlan,
-    /// For each branch of the function, the counts of its successors.
-    branches: Vec<Vec<u64>>,
+    /// The branches of the function's copy.
+    branches: Vec<BranchCounts>,
+}
+
+/// The counts of a branch.
+struct BranchCounts {
+    /// The count of each successor.
+    successors: Vec<u64>,
+    is_unpredictable: bool,
 }
 
 /// The counts of the functions that the plan knows, by linkage name.
@@ -63,6 +76,7 @@ fn function_counts<'p>(
     plan: &'p Plan,
     options: &ModuleOptions,
 ) -> HashMap<String, FunctionCounts<'p>> {
+    selects::expand(copy);
     let selection = Selection::new(copy, options);
     make_room_for_probes(copy, &selection);
     let copy: &Module<'_> = copy;
@@ -80,7 +94,7 @@ fn function_counts<'p>(
         let known = plan.find(&name, hash(&planned.lowered));
         let weights = known.and_then(|known| edge_weights(&planned.lowered, known));
         if let (Some(function), Some(weights)) = (known, weights) {
-            let branches = branch_counts(&planned.lowered, &weights);
+            let branches = branch_counts(&planned.lowered, &weights, function);
             counts.insert(name, FunctionCounts { function, branches });
         }
     }
@@ -97,23 +111,54 @@ fn edge_weights(lowered: &LoweredFunction<'_>, counts: &FunctionPlan) -> Option<
     by_edge(lowered, &counts)
 }
 
-/// For each branch, the counts of its successors.
-fn branch_counts(lowered: &LoweredFunction<'_>, weights: &[u64]) -> Vec<Vec<u64>> {
+/// The counts of each branch.
+fn branch_counts(
+    lowered: &LoweredFunction<'_>,
+    weights: &[u64],
+    counts: &FunctionPlan,
+) -> Vec<BranchCounts> {
     let positions = positions(&lowered.parts);
+    let mispredictions = mispredictions(lowered, counts);
     let frequencies = TransitionFrequencies::new(lowered, weights);
     branches(lowered.parts.function)
         .map(|branch| {
             let from = positions[&branch.block()];
             let count_to = |target| frequencies.between(from, positions[&target]);
-            successor_counts(&branch.successors(), count_to)
+            let successors = successor_counts(&branch.successors(), count_to);
+            let executions = successors.iter().copied().fold(0, u64::saturating_add);
+            let missed = mispredictions.get(&from);
+            BranchCounts {
+                is_unpredictable: missed.is_some_and(|&m| is_unpredictable(m, Count(executions))),
+                successors,
+            }
         })
         .collect()
 }
 
+/// The expected mispredictions of the blocks that end with a condition. Other lines of the plan,
+/// which somebody has edited, mean nothing.
+fn mispredictions(
+    lowered: &LoweredFunction<'_>,
+    counts: &FunctionPlan,
+) -> HashMap<BlockIndex, Count> {
+    let numbered = numbered_edges(lowered);
+    let branches = counts.unpredictable.iter().filter_map(|(&edge, &missed)| {
+        let id = *numbered.get(edge)?;
+        let chooses = matches!(lowered.edges[id].outcome, Outcome::True | Outcome::False);
+        let from = lowered.nodes.get(lowered.cfg.edges()[id].from.index())?;
+        chooses.then_some((from.block, missed))
+    });
+    branches.collect()
+}
+
 /// The instructions that lead to one of several blocks, in the order of the code.
 fn branches<'m>(function: Function<'m>) -> impl Iterator<Item = Instruction<'m>> {
-    let terminators = function.blocks().filter_map(Block::terminator);
-    terminators.filter(|terminator| terminator.successors().len() > 1)
+    function.blocks().filter_map(branch)
+}
+
+fn branch(block: Block<'_>) -> Option<Instruction<'_>> {
+    let terminator = block.terminator();
+    terminator.filter(|terminator| terminator.successors().len() > 1)
 }
 
 /// The count of each successor. Parallel edges, such as cases of a switch, share the count of the
@@ -129,28 +174,72 @@ fn successor_counts<'m>(successors: &[Block<'m>], count_to: impl Fn(Block<'m>) -
         .collect()
 }
 
-/// Gives each branch of the function the counts of its successors. Branches that never ran get
-/// none. Returns whether the branches are those that were counted.
-fn set_branch_weights(function: Function<'_>, counts: &[Vec<u64>]) -> bool {
-    let branches: Vec<_> = branches(function).collect();
-    let lengths = branches.iter().map(|branch| branch.successors().len());
-    if !lengths.eq(counts.iter().map(Vec::len)) {
+/// The code of a choice.
+enum Choice<'m> {
+    /// An instruction that leads to one of several blocks.
+    Branch(Instruction<'m>),
+    /// The selects of one condition.
+    Selects(selects::SelectGroup<'m>),
+}
+
+impl<'m> Choice<'m> {
+    fn instructions(&self) -> &[Instruction<'m>] {
+        match self {
+            Self::Branch(branch) => std::slice::from_ref(branch),
+            Self::Selects(selects) => selects,
+        }
+    }
+
+    fn outcomes(&self) -> usize {
+        match self {
+            Self::Branch(branch) => branch.successors().len(),
+            Self::Selects(_) => 2,
+        }
+    }
+}
+
+/// The choices of a function, in the order of the code.
+fn choices(function: Function<'_>) -> Vec<Choice<'_>> {
+    let of_block = |block| {
+        let groups = selects::groups(block).into_iter().map(Choice::Selects);
+        groups.chain(branch(block).map(Choice::Branch))
+    };
+    function.blocks().flat_map(of_block).collect()
+}
+
+/// Gives each choice of the function the counts of its outcomes, and marks those that are hard to
+/// predict. Choices that never ran get no counts. Returns whether the choices are those that were
+/// counted.
+fn mark_choices(function: Function<'_>, counts: &[BranchCounts]) -> bool {
+    let choices = choices(function);
+    let lengths = counts.iter().map(|counts| counts.successors.len());
+    if !choices.iter().map(Choice::outcomes).eq(lengths) {
         return false;
     }
     let module = function.module();
-    let kind = module.metadata_kind("prof");
-    for (branch, counts) in branches.into_iter().zip(counts) {
-        let Some(weights) = scaled(counts) else {
-            continue;
-        };
-        let mut operands = vec![Metadata::string(module, "branch_weights")];
-        operands.extend(weights.into_iter().map(|weight| {
-            // LLVM reads the bits as unsigned.
-            Metadata::constant(Type::i32(module).int(i64::from(weight)))
-        }));
-        branch.set_metadata(kind, Metadata::node(module, &operands));
+    let [weights, unpredictable] = ["prof", "unpredictable"].map(|name| module.metadata_kind(name));
+    for (choice, counts) in choices.iter().zip(counts) {
+        let node = branch_weights(module, &counts.successors);
+        for instruction in choice.instructions() {
+            if let Some(node) = node {
+                instruction.set_metadata(weights, node);
+            }
+            if counts.is_unpredictable {
+                instruction.set_metadata(unpredictable, Metadata::node(module, &[]));
+            }
+        }
     }
     true
+}
+
+/// The metadata node with these counts. `None` if all are 0.
+fn branch_weights<'m>(module: &'m Module<'m>, counts: &[u64]) -> Option<Metadata<'m>> {
+    let mut operands = vec![Metadata::string(module, "branch_weights")];
+    operands.extend(scaled(counts)?.into_iter().map(|weight| {
+        // LLVM reads the bits as unsigned.
+        Metadata::constant(Type::i32(module).int(i64::from(weight)))
+    }));
+    Some(Metadata::node(module, &operands))
 }
 
 /// Scales counts to 32 bits. `None` if all are 0. A count other than 0 stays other than 0.

@@ -40,21 +40,26 @@ pub(crate) fn hash(lowered: &LoweredFunction<'_>) -> u64 {
 /// Returns the count of each edge of the graph. `counts` are those of the edges that exist in every
 /// graph ([`holloway_format::EdgeMap::is_always_there`]). Returns `None` if they are not as many.
 pub(crate) fn by_edge(lowered: &LoweredFunction<'_>, counts: &[Count]) -> Option<Vec<u64>> {
-    let cfg = &lowered.cfg;
-    let is_always_there = |id: &usize| {
-        let (edge, info) = (cfg.edges()[*id], &lowered.edges[*id]);
-        edge.kind != EdgeKind::Exit && info.outcome != Outcome::Returned
-    };
-    let ids: Vec<usize> = (0..cfg.edges().len()).filter(is_always_there).collect();
+    let ids = numbered_edges(lowered);
     if counts.len() != ids.len() {
         return None;
     }
-    let mut weights = vec![0; cfg.edges().len()];
+    let mut weights = vec![0; lowered.cfg.edges().len()];
     for (&id, &count) in ids.iter().zip(counts) {
         weights[id] = count.0;
     }
     set_weights_inside_blocks(lowered, &mut weights);
     Some(weights)
+}
+
+/// The edges that guides and plans number, in order: those that exist in every graph
+/// ([`holloway_format::EdgeMap::is_always_there`]).
+pub(crate) fn numbered_edges(lowered: &LoweredFunction<'_>) -> Vec<usize> {
+    let edges = lowered.cfg.edges();
+    let is_always_there = |id: &usize| {
+        edges[*id].kind != EdgeKind::Exit && lowered.edges[*id].outcome != Outcome::Returned
+    };
+    (0..edges.len()).filter(is_always_there).collect()
 }
 
 /// Gives the edges between the parts of a block the weight of the edges into the block, as if every

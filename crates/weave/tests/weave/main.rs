@@ -5,6 +5,7 @@
 mod c;
 mod cases;
 mod cxx;
+mod early;
 mod edges;
 mod module;
 mod promote;

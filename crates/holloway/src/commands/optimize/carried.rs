@@ -61,15 +61,20 @@ impl Carried {
         self.recipe.recipe_size
     }
 
-    /// Builds the program for training, runs it, and makes a plan of its counts. The program's
-    /// stdout goes to `stdout`.
+    /// Builds the program for a purpose of training, and runs it. The program's stdout goes to
+    /// `stdout`. Returns the directory of the run.
     ///
     /// # Errors
     /// If the program cannot be linked or run, or fails, or leaves no counts.
-    pub(crate) fn train(&self, args: &[OsString], stdout: Stdio) -> Result<Plan> {
-        let (trained, _) = self.link(Purpose::Training, "training")?;
-        status::line("Training", &self.program.display().to_string());
-        let run = self.scratch.path().join("run");
+    pub(super) fn record(
+        &self,
+        purpose: Purpose<'_>,
+        name: &str,
+        args: &[OsString],
+        stdout: Stdio,
+    ) -> Result<PathBuf> {
+        let (trained, _) = self.link(purpose, name)?;
+        let run = self.scratch.path().join(format!("{name}-run"));
         std::fs::create_dir(&run).cannot(|| format!("create {}", run.display()))?;
         let mut command = self.command(&trained, args);
         command
@@ -99,16 +104,16 @@ impl Carried {
                 self.program.display()
             )));
         }
-        Ok(plan_of(&loading::load(&run)?))
+        Ok(run)
     }
 
-    /// Builds the program with a plan. Returns the optimized program, and the number of its
-    /// functions that the plan knows.
+    /// Builds the program with a plan, in the directory `name`. Returns the optimized program, and
+    /// the number of its functions that the plan knows.
     ///
     /// # Errors
     /// If the program cannot be linked, or the plan has no function of the program.
-    pub(crate) fn apply(&self, plan: &Plan) -> Result<(PathBuf, u64)> {
-        let (optimized, planned) = self.link(Purpose::Optimized(plan), "optimized")?;
+    pub(crate) fn apply(&self, plan: &Plan, name: &str) -> Result<(PathBuf, u64)> {
+        let (optimized, planned) = self.link(Purpose::Optimized(plan), name)?;
         if planned == 0 {
             return Err(Failure::new(format_args!(
                 "the plan has no function of {}: it is of another program or another build; train this one",
@@ -158,7 +163,7 @@ impl Carried {
 }
 
 /// Makes a plan of the counts of all functions, including those that never ran.
-fn plan_of(run: &RunProfile) -> Plan {
+pub(super) fn plan_of(run: &RunProfile) -> Plan {
     let functions = run.functions.iter().map(|function| {
         let flow = function.flow();
         let counts = function.map.edges.iter().zip(&flow.edges);

@@ -1,6 +1,6 @@
 //! Measures a program against its optimized build.
 //!
-//! The two run in turn, and which goes first alternates, so that neither profits from the other.
+//! The builds run in turn, and which goes first alternates, so that none profits from the others.
 //! Measured is the CPU time of the process and of the child processes that it waited for: unlike
 //! elapsed time, it does not contain the time of other programs on a loaded machine. Each run's
 //! stdout goes to a file and is compared with that of the program's first run.
@@ -28,19 +28,39 @@ const MAX_COUNTED: Duration = Duration::from_secs(4);
 pub(super) struct Measured {
     /// The gain of the program over itself.
     pub(super) noise: Gain,
-    /// The gain of the optimized build over the program.
-    pub(super) gain: Gain,
-    /// The instructions that both execute, if valgrind is there and the runs are short.
+    /// The gain of the build with early counts over the program.
+    pub(super) early: Gain,
+    /// The gains of the build with selects, if there is one.
+    pub(super) selects: Option<SelectGains>,
+    /// The instructions that the program and the build with early counts execute, if valgrind is
+    /// there and the runs are short.
     pub(super) instructions: Option<Instructions>,
 }
 
-/// Measures the program against its `optimized` build.
+/// The gains of the build with early counts and selects.
+#[derive(Clone, Copy)]
+pub(super) struct SelectGains {
+    /// Over the build with early counts.
+    pub(super) own: Gain,
+    /// Over the program.
+    pub(super) total: Gain,
+}
+
+/// The builds of a program that are measured.
+pub(super) struct Builds<'a> {
+    /// The build with early counts.
+    pub(super) early: &'a Path,
+    /// The build with early counts and selects.
+    pub(super) selects: Option<&'a Path>,
+}
+
+/// Measures the program against its optimized builds.
 ///
 /// # Errors
 /// If a run fails or prints something else than the first run, or takes no time.
 pub(super) fn measure(
     carried: &Carried,
-    optimized: &Path,
+    builds: &Builds<'_>,
     args: &[OsString],
     pairs: NonZeroUsize,
 ) -> Result<Measured> {
@@ -48,10 +68,16 @@ pub(super) fn measure(
     let runner = Runner::new(carried, args)?;
     let plain = &carried.executable;
     let progress = Progress::start("Measuring", "");
-    let noise = runner.pairs(plain, plain, pairs, &progress)?;
-    let gains = runner.pairs(plain, optimized, pairs, &progress)?;
-    let gain = |pairs: &[Pair]| {
-        Gain::of_pairs(pairs).ok_or_else(|| {
+    let noise = runner.rounds(&[plain, plain], pairs, &progress)?;
+    let compared = [plain, builds.early].into_iter().chain(builds.selects);
+    let rounds = runner.rounds(&compared.collect::<Vec<_>>(), pairs, &progress)?;
+    let gain = |rounds: &[Vec<f64>], plain: usize, other: usize| {
+        let pair = |times: &Vec<f64>| Pair {
+            plain: times[plain],
+            other: times[other],
+        };
+        let pairs: Vec<Pair> = rounds.iter().map(pair).collect();
+        Gain::of_pairs(&pairs).ok_or_else(|| {
             Failure::new(format_args!(
                 "{} takes no measurable time: give arguments that make it work longer",
                 carried.program.display()
@@ -59,10 +85,17 @@ pub(super) fn measure(
         })
     };
     let measured = Measured {
-        noise: gain(&noise)?,
-        gain: gain(&gains)?,
+        noise: gain(&noise, 0, 1)?,
+        early: gain(&rounds, 0, 1)?,
+        selects: match builds.selects {
+            Some(_) => Some(SelectGains {
+                own: gain(&rounds, 1, 2)?,
+                total: gain(&rounds, 0, 2)?,
+            }),
+            None => None,
+        },
         instructions: match runner.first_time <= MAX_COUNTED {
-            true => runner.instructions(plain, optimized, &progress),
+            true => runner.instructions(plain, builds.early, &progress),
             false => None,
         },
     };
@@ -112,26 +145,28 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Measures pairs of runs.
-    fn pairs(
+    /// Runs each build once in each round, in every second round in reverse order. Returns the
+    /// times of each round, in seconds and in the order of the builds.
+    fn rounds(
         &self,
-        plain: &Path,
-        other: &Path,
+        builds: &[&Path],
         count: NonZeroUsize,
         progress: &Progress,
-    ) -> Result<Vec<Pair>> {
-        let mut pairs = Vec::with_capacity(count.get());
+    ) -> Result<Vec<Vec<f64>>> {
+        let mut rounds = Vec::with_capacity(count.get());
         for number in 0..count.get() {
-            progress.set(&format!("pair {} of {count}", number + 1));
-            let mut times = [0.0; 2];
-            let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
-            for index in order {
-                times[index] = self.time([plain, other][index])?;
+            progress.set(&format!("round {} of {count}", number + 1));
+            let mut order: Vec<usize> = (0..builds.len()).collect();
+            if number % 2 == 1 {
+                order.reverse();
             }
-            let [plain, other] = times;
-            pairs.push(Pair { plain, other });
+            let mut times = vec![0.0; builds.len()];
+            for index in order {
+                times[index] = self.time(builds[index])?;
+            }
+            rounds.push(times);
         }
-        Ok(pairs)
+        Ok(rounds)
     }
 
     fn time(&self, build: &Path) -> Result<f64> {

@@ -1,0 +1,66 @@
+//! Trains a program: one run counts edges, and a second run finds the branches that are hard to
+//! predict.
+//!
+//! Edge counts only tell candidates: branches with balanced outcomes. The second build records
+//! sequences of paths (`--collect loops`) in the functions with candidates, and nothing elsewhere.
+//! It is made of the same bitcode at the same point, so its functions have the same graphs, and
+//! graphs have the same edges.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::process::Stdio;
+
+use holloway_analysis::RunProfile;
+use holloway_analysis::unpredictable::{least_executions, unpredictable_branches};
+use holloway_format::Plan;
+use holloway_link::relink::Purpose;
+
+use super::carried::{Carried, plan_of};
+use crate::failure::Result;
+use crate::{loading, status};
+
+/// Builds a program for training, runs it, and makes a plan of its counts. The program's stdout goes
+/// to `stdout`; that of a second run goes nowhere.
+///
+/// # Errors
+/// If the program cannot be linked or run, or fails, or leaves no counts.
+pub(crate) fn train(carried: &Carried, args: &[OsString], stdout: Stdio) -> Result<Plan> {
+    status::line("Training", &carried.program.display().to_string());
+    let run = carried.record(Purpose::Training, "training", args, stdout)?;
+    let run = loading::load(&run)?;
+    let mut plan = plan_of(&run);
+    mark_unpredictable(carried, args, &run, &mut plan)?;
+    Ok(plan)
+}
+
+/// Marks the unpredictable branches of a plan. `run` has the counts of training with the same
+/// arguments. Runs nothing if no branch is a candidate.
+fn mark_unpredictable(
+    carried: &Carried,
+    args: &[OsString],
+    run: &RunProfile,
+    plan: &mut Plan,
+) -> Result<()> {
+    let least = least_executions(run);
+    let candidates = unpredictable_branches(run, None, least);
+    let names: BTreeSet<String> = candidates
+        .into_iter()
+        .map(|candidate| candidate.function.into())
+        .collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let program = carried.program.display();
+    status::line(
+        "Training",
+        &format!("{program} again, for the order of its branches"),
+    );
+    let purpose = Purpose::Sequences(&names);
+    let run = carried.record(purpose, "sequences", args, Stdio::null())?;
+    let (sequences, previous_paths) = loading::load_with_streams(&run)?.into_branches();
+    for branch in unpredictable_branches(&sequences, Some(&previous_paths), least) {
+        let (name, hash) = (&branch.function, branch.graph_hash);
+        plan.mark_unpredictable(name, hash, branch.edge, branch.mispredictions);
+    }
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! Tests builds of unoptimized bitcode: what training counts, and what becomes of the branches that
+//! a plan marks as unpredictable.
+
+use std::process::Command;
+
+use crate::support::{SETUPS, Workspace, library, options, run};
+use holloway_abi::Kind;
+use holloway_format::{Count, EdgeMap, FunctionMap, FunctionPlan, ModuleMap, Outcome, Plan};
+use holloway_weave::OptLevel::O2;
+use holloway_weave::{EarlyBuild, WovenModule, weave_module};
+
+/// In `find`, the optimizer makes two selects with one condition before the counts. In `mix`, one
+/// side of the branch has too many instructions for a select, unless the branch is unpredictable.
+const SOURCE: &str = "
+extern unsigned table[4096];
+unsigned find(unsigned key) {
+    unsigned low = 0, high = 4096;
+    while (high - low > 1) {
+        unsigned middle = (low + high) / 2;
+        if (table[middle] <= key) low = middle; else high = middle;
+    }
+    return low;
+}
+unsigned mix(unsigned *values, unsigned count) {
+    unsigned sum = 1;
+    for (unsigned i = 0; i < count; i++)
+        if (values[i] & 1) {
+            sum = sum * 7919 + 7;
+            sum ^= sum >> 13;
+            sum *= 31337;
+        }
+    return sum;
+}
+";
+
+fn build(llvm: &str, bitcode: &[u8], early: EarlyBuild, collect: Kind) -> WovenModule {
+    let mut options = options("m.o", O2);
+    options.probes = early == EarlyBuild::Training;
+    options.early = Some(early);
+    options.collect = collect;
+    weave_module(&library(llvm), bitcode, &options, &mut |_| {}).unwrap()
+}
+
+fn training(llvm: &str, bitcode: &[u8], collect: Kind) -> Vec<FunctionMap> {
+    let woven = build(llvm, bitcode, EarlyBuild::Training, collect);
+    let (map, damage) = ModuleMap::decode(&woven.fragment).unwrap();
+    assert!(damage.is_empty(), "{damage:?}");
+    map.functions
+}
+
+/// The edges that a plan numbers.
+fn edges(map: &FunctionMap) -> Vec<EdgeMap> {
+    let edges = map.edges.iter().filter(|edge| edge.is_always_there());
+    edges.cloned().collect()
+}
+
+/// A plan in which each edge ran a thousand times, and each condition is mispredicted so often.
+fn plan(functions: &[FunctionMap], mispredictions: u64) -> Plan {
+    let functions = functions.iter().map(|map| {
+        let edges = edges(map);
+        let mut function = FunctionPlan::new(Count(1000), edges.iter().map(|_| Count(1000)));
+        let conditions = (0..).zip(&edges);
+        let conditions = conditions.filter(|(_, edge)| edge.outcome == Outcome::True);
+        function.unpredictable = conditions
+            .map(|(number, _)| (number, Count(mispredictions)))
+            .collect();
+        (map.linkage_name.clone(), map.graph_hash(), function)
+    });
+    functions.collect()
+}
+
+/// The number of conditional moves of a function.
+fn moves(workspace: &Workspace, object: &[u8], function: &str) -> usize {
+    let file = workspace.write("m.o", object);
+    let output = run(Command::new("llvm-objdump-22")
+        .args(["-d", "--no-show-raw-insn"])
+        .arg(format!("--disassemble-symbols={function}"))
+        .arg(file));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let words = text.split_whitespace();
+    words.filter(|word| word.starts_with("cmov")).count()
+}
+
+#[test]
+fn selects_with_one_condition_are_one_branch_in_training() {
+    for setup in SETUPS {
+        let workspace = Workspace::new();
+        let args = ["-O2", "-Xclang", "-disable-llvm-passes"];
+        let bitcode = workspace.compile(setup.clang, "m.c", SOURCE, &args);
+        let counted = training(setup.llvm, &bitcode, Kind::Edges);
+        for map in &counted {
+            let conditions = edges(map);
+            let conditions = conditions.iter().filter(|e| e.outcome == Outcome::True);
+            assert_eq!(conditions.count(), 2, "{setup:?} {}", map.linkage_name);
+        }
+        // Sequences are recorded on the same graphs.
+        let recorded = training(setup.llvm, &bitcode, Kind::Loops);
+        let hashes = |maps: &[FunctionMap]| -> Vec<u64> {
+            maps.iter().map(FunctionMap::graph_hash).collect()
+        };
+        assert_eq!(hashes(&counted), hashes(&recorded));
+        for (a, b) in counted.iter().zip(&recorded) {
+            let outcomes =
+                |map| -> Vec<Outcome> { edges(map).iter().map(|edge| edge.outcome).collect() };
+            assert_eq!(outcomes(a), outcomes(b));
+        }
+    }
+}
+
+#[test]
+fn only_unpredictable_branches_become_conditional_moves() {
+    for setup in SETUPS {
+        let workspace = Workspace::new();
+        let args = ["-O2", "-Xclang", "-disable-llvm-passes"];
+        let bitcode = workspace.compile(setup.clang, "m.c", SOURCE, &args);
+        let functions = training(setup.llvm, &bitcode, Kind::Edges);
+        let build = |mispredictions| {
+            let early = EarlyBuild::Optimized(plan(&functions, mispredictions));
+            let woven = build(setup.llvm, &bitcode, early, Kind::Edges);
+            assert_eq!(woven.planned_functions, 2);
+            ["find", "mix"].map(|function| moves(&workspace, &woven.object, function))
+        };
+        // Each condition runs 2,000 times.
+        let plain = build(0);
+        assert_eq!(plain[0], 0, "{setup:?}");
+        assert_eq!(build(399), plain, "{setup:?}");
+        let marked = build(400);
+        for (marked, plain) in marked.iter().zip(&plain) {
+            assert!(marked > plain, "{setup:?}: {marked} {plain}");
+        }
+    }
+}
+
+#[test]
+fn unknown_branches_of_an_edited_plan_mark_nothing() {
+    let workspace = Workspace::new();
+    let args = ["-O2", "-Xclang", "-disable-llvm-passes"];
+    let bitcode = workspace.compile("clang-22", "m.c", SOURCE, &args);
+    let functions = training("22", &bitcode, Kind::Edges);
+    let plain = plan(&functions, 0);
+    let mut edited = plain.clone();
+    for map in &functions {
+        let jumps = (0..).zip(edges(map));
+        for (edge, _) in jumps.filter(|(_, edge)| edge.outcome == Outcome::Jump) {
+            let hash = map.graph_hash();
+            assert!(edited.mark_unpredictable(&map.linkage_name, hash, edge, Count(1 << 40)));
+        }
+    }
+    let object = |plan| build("22", &bitcode, EarlyBuild::Optimized(plan), Kind::Edges).object;
+    assert!(object(edited) == object(plain));
+}

@@ -9,6 +9,10 @@
 //!    so the machine may be busy.
 //! 4. CPU times are taken in rounds, in which each build runs once. The next round begins with
 //!    another build.
+//!
+//! `selects` measures what becomes of a binary search.
+
+mod selects;
 
 use crate::bench::{Samples, count_instructions, geometric_mean};
 use crate::suite;
@@ -36,7 +40,8 @@ rustc, without LTO). Both train on the same input, and both are measured on anot
 - *plain*: the program that carries its bitcode, before it is optimized. It shows whether compiling
   at the link costs anything.
 - *compiler*: optimized by the compiler with its own counts.
-- *holloway*: optimized by Holloway.
+- *holloway*: optimized by Holloway by early counts. [Selects](#selects) are measured below, because
+  instructions do not show what they gain.
 
 Instructions are callgrind's, over those of the program that the compiler builds alone: below 1 is
 better. They are the same on every run. Rust programs are built by cargo's release profile with its
@@ -52,6 +57,9 @@ pub(crate) struct Options {
     /// Take CPU times in this many rounds
     #[arg(long, value_name = "N", default_value = "11")]
     rounds: NonZeroUsize,
+    /// Measure only the binary search, and do not write the page
+    #[arg(long, conflicts_with = "only")]
+    selects: bool,
 }
 
 /// A way in which a program is built here.
@@ -77,6 +85,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             .exec();
         return Err(error).context("cannot start again");
     }
+    if options.selects {
+        println!("{}", selects::section(options.rounds)?);
+        return Ok(());
+    }
     let names = match options.only.as_slice() {
         [] => PROGRAMS.map(str::to_owned).to_vec(),
         names => names.to_vec(),
@@ -90,8 +102,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let table = table(&figures, options.rounds);
     println!("{table}");
     if options.only.is_empty() {
+        let selects = selects::section(options.rounds)?;
+        println!("{selects}");
         let page = root().join("docs/studies/optimize.md");
-        std::fs::write(&page, format!("{HEAD}\n{table}"))
+        std::fs::write(&page, format!("{HEAD}\n{table}\n{selects}"))
             .with_context(|| format!("cannot write {}", page.display()))?;
         println!("written to docs/studies/optimize.md");
     }
@@ -180,6 +194,7 @@ fn holloway_optimized(
         train.arg("-o").arg(&plan).arg(plain);
         train.arg("--").args(command.get_args());
         run_ok(train.current_dir(training))?;
+        selects::remove_marks(&plan, &plan)?;
         apply.arg("--plan").arg(plan);
     }
     run_ok(&mut apply)?;

@@ -1,11 +1,12 @@
 //! Finds and loads libLLVM: the library that the user names, the library of the user's Rust
 //! toolchain, or a library of the system.
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, c_int, c_uint};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::LlvmError;
 use crate::sys::Api;
@@ -113,16 +114,27 @@ impl Library {
 
     /// Lets the code generator move blocks that never ran out of functions that have counts, for
     /// the rest of the process. The C API has no other way to this setting of LLVM.
+    ///
+    /// By default LLVM also moves blocks whose count lies below a percentile of all counts. If most
+    /// counts are equal, the percentile is that count, and rounding makes hot blocks cold.
     pub fn split_cold_blocks(&self) {
-        static ONCE: Once = Once::new();
-        ONCE.call_once(|| {
-            let words = [c"holloway", c"-enable-split-machine-functions"].map(CStr::as_ptr);
-            let count = c_int::try_from(words.len()).expect("two words");
-            // SAFETY: `count` strings, which LLVM copies; no other thread uses LLVM's options.
-            unsafe {
-                (self.api.LLVMParseCommandLineOptions)(count, words.as_ptr(), c"".as_ptr());
-            }
-        });
+        static DONE: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+        let parse = self.api.LLVMParseCommandLineOptions;
+        // Several values of this type can share a loaded library, which accepts an option once.
+        let mut done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
+        if !done.insert(parse as usize) {
+            return;
+        }
+        let words = [
+            c"holloway",
+            c"-enable-split-machine-functions",
+            c"-mfs-psi-cutoff=0",
+            c"-mfs-count-threshold=1",
+        ];
+        let words = words.map(CStr::as_ptr);
+        let count = c_int::try_from(words.len()).expect("four words");
+        // SAFETY: `count` strings, which LLVM copies; no other thread uses LLVM's options.
+        unsafe { parse(count, words.as_ptr(), c"".as_ptr()) };
     }
 
     pub(crate) fn api(&self) -> &Api {

@@ -94,9 +94,17 @@ fn start(program: &Path) -> Output {
     run(&mut Command::new(program)).unwrap()
 }
 
-/// A plan with the functions of `plan`, random counts, and random unpredictable branches.
+/// A plan with the functions of `plan`, random counts, random call targets, and random
+/// unpredictable branches.
 fn random_plan(plan: &str, seed: u64) -> String {
     let mut random = Random(seed);
+    let names = plan.lines().filter_map(|line| {
+        let header = line.strip_prefix("function ")?;
+        header.splitn(4, ' ').nth(3)
+    });
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    names.dedup();
     let mut text = String::from("holloway plan 1\n");
     for line in plan.lines().filter(|l| l.starts_with("function ")) {
         let words: Vec<&str> = line.splitn(5, ' ').collect();
@@ -106,6 +114,12 @@ fn random_plan(plan: &str, seed: u64) -> String {
         for edge in 0..edges {
             let count: u64 = random.bits() >> random.below(64);
             text += &format!("{edge} {count}\n");
+        }
+        for site in 0..3 {
+            for name in &names {
+                let count = random.bits() >> random.below(64);
+                text += &format!("target {site} {count} {name}\n");
+            }
         }
         for edge in (0..edges).filter(|_| random.below(2) == 0) {
             text += &format!("unpredictable {edge} {}\n", u64::MAX);
@@ -451,6 +465,81 @@ int main(int count, char **words) {
   printf(\"%lu\\n\", sum);
 }
 ";
+
+/// Two threads execute a thousand codes for each round, eight of ten by `add`. Then each calls a
+/// function of the C library once.
+const CALLS_SOURCE: &str = "\
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+typedef unsigned (*operation)(unsigned);
+__attribute__((noinline)) static unsigned add(unsigned x) { return x + 3; }
+__attribute__((noinline)) static unsigned twist(unsigned x) { return x ^ x >> 3; }
+__attribute__((noinline)) unsigned scale(unsigned x) { return x * 7; }
+static const operation table[] = {add, twist, scale};
+static int (*volatile absolute)(int) = abs;
+static unsigned char codes[1000];
+static int rounds;
+__attribute__((noinline)) static unsigned execute(unsigned x) {
+  for (int i = 0; i < 1000; i++) x = table[codes[i]](x);
+  return absolute((int)x);
+}
+static void *work(void *result) {
+  unsigned x = 1;
+  for (int i = 0; i < rounds; i++) x = execute(x);
+  *(unsigned *)result = x;
+  return 0;
+}
+int main(int count, char **words) {
+  rounds = count > 1 ? atoi(words[1]) : 100;
+  for (int i = 0; i < 1000; i++) codes[i] = i % 10 < 8 ? 0 : i % 10 - 7;
+  pthread_t threads[2];
+  unsigned results[2];
+  for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, &results[i]);
+  for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+  printf(\"%u %u\\n\", results[0], results[1]);
+}
+";
+
+#[test]
+fn indirect_calls_of_frequent_functions_become_direct() {
+    for options in [&[][..], &["-s"]] {
+        let scratch = scratch("optimize-calls").unwrap();
+        let folder = scratch.path();
+        let source = folder.join("app.c");
+        std::fs::write(&source, CALLS_SOURCE).unwrap();
+        let app = cc(folder, &source, &[&["--embed"], options].concat(), "app");
+        let words = ["plan", "train", "-o", "app.plan", "./app", "--", "50"];
+        run_ok(&mut holloway(folder, &words)).unwrap();
+        let plan = std::fs::read_to_string(folder.join("app.plan")).unwrap();
+        let mut functions = plan.split("function ");
+        let execute = functions.find(|function| {
+            let header = function.lines().next().unwrap();
+            header.ends_with(" execute")
+        });
+        let lines = execute.expect("a plan of `execute`").lines();
+        // The compiler chooses the order of the two calls.
+        let targets = lines.filter_map(|line| line.strip_prefix("target ")?.split_once(' '));
+        let mut targets: Vec<&str> = targets.map(|(_, target)| target).collect();
+        targets.sort_unstable();
+        let expected = ["100", "10000 scale", "10000 twist", "80000 add"];
+        assert_eq!(targets, expected, "{options:?}: {plan}");
+        let words = ["plan", "apply", "-o", "fast", "--plan", "app.plan", "./app"];
+        run_ok(&mut holloway(folder, &words)).unwrap();
+        let fast = folder.join("fast");
+        let [expected, optimized] = [&app, &fast].map(|program| {
+            let output = run_ok(Command::new(program).arg("7")).unwrap();
+            output.text()
+        });
+        assert_eq!(optimized, expected, "{options:?}");
+        // A stripped program has no names to look for.
+        if options.is_empty() {
+            let calls_add = |program: &Path| disassembly(program, "execute").contains("<add>");
+            assert!(!calls_add(&app), "{}", disassembly(&app, "execute"));
+            assert!(calls_add(&fast), "{}", disassembly(&fast, "execute"));
+        }
+    }
+}
 
 /// The address of a program's symbol.
 fn address(program: &Path, name: &str) -> Option<u64> {

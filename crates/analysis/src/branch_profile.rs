@@ -15,7 +15,7 @@ use holloway_format::{Count, Counters, EdgeKind, ImageMap};
 
 use crate::bounds::Forks;
 use crate::flow::{Flow, clamped};
-use crate::join::{Sums, add_up};
+use crate::join::{FunctionSums, Sums};
 use crate::run::{CountBasis, Function, RunProfile};
 use crate::samples::RecordedBranches;
 
@@ -74,7 +74,8 @@ fn join(
         for function in functions {
             let sum = sums.entry(function.index).or_default();
             let counts = sums_of(map, function).into_iter();
-            sum.extend(counts.filter(|&(_, count)| count > Count::ZERO));
+            sum.counts
+                .extend(counts.filter(|&(_, count)| count > Count::ZERO));
         }
     }
     let mut profile = RunProfile::new(Vec::new());
@@ -84,13 +85,17 @@ fn join(
         unit,
     };
     for (map, mut sums) in images.into_values() {
-        sums.values_mut().for_each(add_up);
+        sums.values_mut().for_each(FunctionSums::add_up);
         profile.note_damage(map);
         let mut map = map.clone();
         if unit == Unit::Edges {
             let modules = map.modules.iter_mut();
             for function in modules.flat_map(|module| &mut module.module.functions) {
-                function.counters = Counters::Edges { offset: 0, len: 0 };
+                function.counters = Counters::Edges {
+                    offset: 0,
+                    len: 0,
+                    has_targets: false,
+                };
             }
         }
         profile.add(map, sums, Vec::new(), Forks::Absent, derive);

@@ -26,7 +26,7 @@ use holloway_format::{Count, Counters, EdgeKind, FunctionMap, ImageMap, Outcome}
 
 use crate::bounds::Forks;
 use crate::flow::{Flow, clamped, graph_of};
-use crate::join::{Sums, add_up};
+use crate::join::{FunctionSums, Sums};
 use crate::misfit::Misfit;
 use crate::run::{CountBasis, Function, RunProfile};
 use crate::samples::SampledRun;
@@ -60,7 +60,7 @@ pub fn estimate(run: &SampledRun) -> RunProfile {
             let blocks = map.function(index).map_or(0, |map| map.blocks.len());
             if (block as usize) < blocks && code.samples > Count::ZERO {
                 let sum = sums.entry(index).or_default();
-                sum.push((block.into(), code.samples));
+                sum.counts.push((block.into(), code.samples));
                 samples = samples.saturating_add(code.samples);
             }
         }
@@ -77,7 +77,7 @@ pub fn estimate(run: &SampledRun) -> RunProfile {
         function.counts.clear();
     };
     for (map, mut sums) in images.into_values() {
-        sums.values_mut().for_each(add_up);
+        sums.values_mut().for_each(FunctionSums::add_up);
         profile.note_damage(map);
         let mut map = map.clone();
         for function in map
@@ -86,7 +86,11 @@ pub fn estimate(run: &SampledRun) -> RunProfile {
             .flat_map(|module| &mut module.module.functions)
         {
             // Edges are known, and no paths.
-            function.counters = Counters::Edges { offset: 0, len: 0 };
+            function.counters = Counters::Edges {
+                offset: 0,
+                len: 0,
+                has_targets: false,
+            };
         }
         profile.add(map, sums, Vec::new(), Forks::Absent, &mut derive);
     }

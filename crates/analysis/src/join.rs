@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use holloway_abi::Unit;
-use holloway_format::{Count, Damage, FunctionIndex, FunctionMap, ImageMap, Profile};
+use holloway_format::{CallTarget, Count, Damage, FunctionIndex, FunctionMap, ImageMap, Profile};
 
 use crate::bounds::Forks;
 use crate::flow::Flow;
@@ -25,8 +25,25 @@ use crate::misfit::Misfit;
 use crate::note::{FunctionPlace, Note, Origin};
 use crate::run::{CountBasis, Function, Image, ImageId, Module, ModuleId, Process, RunProfile};
 
-/// Sums of counts by module and function. Each count has the number of a path, counter, or block.
-pub(crate) type Sums = HashMap<FunctionIndex, Vec<(u64, Count)>>;
+/// Sums of counts by module and function.
+pub(crate) type Sums = HashMap<FunctionIndex, FunctionSums>;
+
+/// Sums of a function's counts.
+#[derive(Default)]
+pub(crate) struct FunctionSums {
+    /// Each count has the number of a path, counter, or block.
+    pub(crate) counts: Vec<(u64, Count)>,
+    /// Each count has the key of a call target.
+    pub(crate) targets: Vec<(u64, Count)>,
+}
+
+impl FunctionSums {
+    /// Adds up the counts of equal numbers.
+    pub(crate) fn add_up(&mut self) {
+        add_up(&mut self.counts);
+        add_up(&mut self.targets);
+    }
+}
 
 impl RunProfile {
     /// Joins images, each with its path map and the profiles of the processes that ran it.
@@ -97,15 +114,18 @@ impl RunProfile {
                     module: module_index,
                     function: number,
                 };
-                let counts = sums.remove(&index).unwrap_or_default();
-                let counts = counts.into_iter();
+                let sums = sums.remove(&index).unwrap_or_default();
+                let counts = sums.counts.into_iter();
                 let counts: Vec<_> = counts.map(|(path, count)| (PathId(path), count)).collect();
+                let targets = sums.targets.into_iter();
+                let targets = targets.map(|(key, count)| (CallTarget::from_key(key), count));
                 functions.push(Function {
                     module: id,
                     copies: 1,
                     map,
                     ran: !counts.is_empty(),
                     counts,
+                    targets: targets.collect(),
                     reentries: Vec::new(),
                     increments: Count::ZERO,
                     graph: None,
@@ -150,17 +170,13 @@ impl RunProfile {
             self.damage.extend(profile.damage.iter().map(note));
             for function in &profile.functions {
                 let sum = sums.entry(function.index).or_default();
-                sum.extend(
-                    function
-                        .counts
-                        .iter()
-                        .filter(|&&(_, count)| count > Count::ZERO),
-                );
+                let counts = function.counts.iter();
+                let counts = counts.filter(|&&(_, count)| count > Count::ZERO);
+                sum.counts.extend(counts);
+                sum.targets.extend(&function.targets);
             }
         }
-        for sum in sums.values_mut() {
-            add_up(sum);
-        }
+        sums.values_mut().for_each(FunctionSums::add_up);
         sums
     }
 

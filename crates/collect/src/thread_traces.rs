@@ -198,15 +198,9 @@ pub(crate) fn by_function(all: &PathCounts, map: &ImageMap) -> Vec<FunctionCount
         .zip(functions)
         .filter_map(|(index_in_map, function)| {
             let (index, hash) = function;
-            Some(FunctionCounts {
-                index,
-                hash,
-                counts: counts_of_function
-                    .get(&index_in_map)?
-                    .iter()
-                    .map(|(&path, &count)| (path, count))
-                    .collect(),
-            })
+            let counts = counts_of_function.get(&index_in_map)?.iter();
+            let counts = counts.map(|(&path, &count)| (path, count));
+            Some(FunctionCounts::new(index, hash, counts))
         });
     counts.collect()
 }

@@ -7,7 +7,8 @@
 //! ```text
 //! v number of modules
 //! each module:    v base  v number of functions
-//! each function:  1 byte kind of counters (0 array, 1 hash table, 2 edges)  v offset
+//! each function:  1 byte kind of counters (0 array, 1 hash table, 2 edges,
+//!                 3 edges and call targets)  v offset
 //!                 v number of counters (0 for a hash table)  v number of paths  8 bytes hash
 //! ```
 //! (`v`: varint.) For example, a module at 0 with one function, which has 3 counters at offset 8, 2
@@ -166,9 +167,15 @@ mod tests {
 
     #[test]
     fn tables_survive_and_their_beginnings_are_refused() {
+        let edges = |has_targets| Counters::Edges {
+            offset: 64,
+            len: 9,
+            has_targets,
+        };
         let first = [
             function(Counters::Hash { offset: 1 << 40 }, u64::MAX, 7),
-            function(Counters::Edges { offset: 64, len: 9 }, 0, u64::MAX),
+            function(edges(false), 0, u64::MAX),
+            function(edges(true), 0, 8),
         ];
         let array = Counters::Array {
             offset: 0,

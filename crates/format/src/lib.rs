@@ -26,6 +26,7 @@
 
 pub mod block_probes;
 pub mod branches;
+mod call_target;
 mod checksum;
 mod counter_map;
 pub mod cpu_time;
@@ -59,6 +60,7 @@ mod version;
 pub mod words;
 
 pub use block_probes::{BlockStart, ProbedCode, read_block_probes};
+pub use call_target::CallTarget;
 pub use cpu_time::{
     CpuRecord, FunctionSamples, ProgramSamples, SampledFile, Samples, Sampling, UnusedLibrary,
 };

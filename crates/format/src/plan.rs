@@ -9,6 +9,7 @@
 //! function 4f00c0a18b2d9e37 5 3 fib
 //! 0 2
 //! 2 3
+//! target 0 4 compare
 //! unpredictable 0 1
 //! end
 //! ```
@@ -19,6 +20,10 @@
 //! - `EDGE COUNT` follows for each edge that ran, ascending. Edges are numbered from 0, in the
 //!   order of the map, and exit edges are left out
 //!   ([`EdgeMap::is_always_there`](crate::EdgeMap::is_always_there)).
+//! - `target SITE COUNT NAME` follows for each function that an indirect call has called: the number
+//!   of the call among the function's indirect calls, from 0 in the order of the code, how often it
+//!   has called the function, and the function's linkage name to the end of the line. Without a name,
+//!   it has called functions whose names are unknown, for example of other images.
 //! - `unpredictable EDGE COUNT` follows for each branch that a processor is expected to mispredict
 //!   often: the smallest number of the branch's edges, and the expected mispredictions. The branch
 //!   becomes a select if they are [a fifth](is_unpredictable) of its executions.
@@ -43,6 +48,8 @@ use crate::units::Count;
 const FIRST_LINE: &str = "holloway plan 1";
 /// The last line of a plan.
 const LAST_LINE: &str = "end";
+/// The beginning of a call target's line.
+const TARGET: &str = "target ";
 /// The beginning of an unpredictable branch's line.
 const UNPREDICTABLE: &str = "unpredictable ";
 
@@ -72,6 +79,9 @@ pub struct FunctionPlan {
     pub edge_count: usize,
     /// Executions of the edges that ran, by number.
     pub taken: BTreeMap<usize, Count>,
+    /// How often an indirect call has called a function, by the number of the call and the linkage
+    /// name of the function. The name is empty for functions whose names are unknown.
+    pub targets: BTreeMap<(usize, Text), Count>,
     /// Expected mispredictions of the branches that are hard to predict. The key is the smallest
     /// number of the branch's edges.
     pub unpredictable: BTreeMap<usize, Count>,
@@ -89,8 +99,14 @@ impl FunctionPlan {
             calls,
             edge_count,
             taken,
-            unpredictable: BTreeMap::new(),
+            ..Self::default()
         }
+    }
+
+    /// Adds calls of a function by the indirect call with this number. The name is empty if it is
+    /// unknown.
+    pub fn add_target(&mut self, site: usize, name: Text, calls: Count) {
+        add_all(&mut self.targets, [((site, name), calls)].into());
     }
 
     /// Executions of an edge.
@@ -108,13 +124,14 @@ impl FunctionPlan {
         self.calls = self.calls.saturating_add(other.calls);
         self.edge_count = self.edge_count.max(other.edge_count);
         add_all(&mut self.taken, other.taken);
+        add_all(&mut self.targets, other.targets);
         add_all(&mut self.unpredictable, other.unpredictable);
     }
 }
 
-fn add_all(sums: &mut BTreeMap<usize, Count>, counts: BTreeMap<usize, Count>) {
-    for (edge, count) in counts {
-        let sum = sums.entry(edge).or_default();
+fn add_all<K: Ord>(sums: &mut BTreeMap<K, Count>, counts: BTreeMap<K, Count>) {
+    for (key, count) in counts {
+        let sum = sums.entry(key).or_default();
         *sum = sum.saturating_add(count);
     }
 }
@@ -145,7 +162,7 @@ pub enum PlanError {
     },
     /// A line has no known form.
     #[error(
-        "line {line}: not `function HASH CALLS EDGES NAME`, `EDGE COUNT`, or `unpredictable EDGE COUNT`"
+        "line {line}: not `function HASH CALLS EDGES NAME`, `EDGE COUNT`, `target SITE COUNT NAME`, or `unpredictable EDGE COUNT`"
     )]
     Form {
         /// The number of the line, from 1.
@@ -158,6 +175,12 @@ pub enum PlanError {
         line: usize,
         /// The edge.
         edge: usize,
+    },
+    /// The targets of a function do not ascend by number and name.
+    #[error("line {line}: the target is out of order: sort targets by number, then by name")]
+    Target {
+        /// The number of the line, from 1.
+        line: usize,
     },
 }
 
@@ -235,6 +258,11 @@ impl Plan {
             for (edge, count) in &function.taken {
                 let _ = writeln!(text, "{edge} {count}");
             }
+            for ((site, name), count) in &function.targets {
+                let separator = if name.is_empty() { "" } else { " " };
+                let name = escape(name);
+                let _ = writeln!(text, "{TARGET}{site} {count}{separator}{name}");
+            }
             for (edge, count) in &function.unpredictable {
                 let _ = writeln!(text, "{UNPREDICTABLE}{edge} {count}");
             }
@@ -276,6 +304,17 @@ impl Plan {
                 continue;
             }
             let (_, _, function) = current.as_mut().ok_or(PlanError::Form { line })?;
+            if let Some(content) = content.strip_prefix(TARGET) {
+                let (target, count) = target_line(content).ok_or(PlanError::Form { line })?;
+                let last = function.targets.last_key_value();
+                if last.is_some_and(|(last, _)| *last >= target) {
+                    return Err(PlanError::Target { line });
+                }
+                if count != Count::ZERO {
+                    function.targets.insert(target, count);
+                }
+                continue;
+            }
             let (counts, content) = match content.strip_prefix(UNPREDICTABLE) {
                 Some(content) => (&mut function.unpredictable, content),
                 None => (&mut function.taken, content),
@@ -320,6 +359,15 @@ fn function_line(header: &str) -> Option<(Text, u64, FunctionPlan)> {
         ..FunctionPlan::default()
     };
     Some((name.into(), hash, function))
+}
+
+/// Reads the line of a target, after the word `target`.
+fn target_line(content: &str) -> Option<((usize, Text), Count)> {
+    let mut words = content.splitn(3, ' ');
+    let site = words.next()?.parse().ok()?;
+    let count = Count(words.next()?.parse().ok()?);
+    let name = unescape(words.next().unwrap_or_default())?;
+    Some(((site, name.into()), count))
 }
 
 fn edge_line(content: &str) -> Option<(usize, Count)> {
@@ -367,6 +415,8 @@ holloway plan 1
 function 4f00c0a18b2d9e37 5 3 fib
 0 2
 2 3
+target 0 1
+target 0 4 compare
 unpredictable 0 1
 function 0000000000000001 0 0 main
 end
@@ -378,6 +428,8 @@ end
         let fib = plan.find("fib", 0x4f00_c0a1_8b2d_9e37);
         let mut expect = function(5, &[2, 0, 3]);
         expect.unpredictable.insert(0, Count(1));
+        expect.targets.insert((0, "".into()), Count(1));
+        expect.targets.insert((0, "compare".into()), Count(4));
         assert_eq!(fib, Some(&expect));
         assert_eq!(plan.unpredictable_branches(), 1);
         assert_eq!(plan.find("fib", 1), None);
@@ -495,6 +547,11 @@ end
         let twice = PlanError::Edge { line: 5, edge: 1 };
         check_edges("unpredictable 1 1\nunpredictable 1 1\n", twice);
         check("FIRST\nunpredictable 1 1\n", PlanError::Form { line: 2 });
+        check_edges("target 1\n", PlanError::Form { line: 4 });
+        let unsorted = PlanError::Target { line: 5 };
+        check_edges("target 1 1 f\ntarget 1 1 f\n", unsorted);
+        check_edges("target 1 1 f\ntarget 1 1\n", unsorted);
+        check_edges("target 1 1 f\ntarget 0 1 g\n", unsorted);
         let bytes = [FIRST_LINE.as_bytes(), b"\n\xff"].concat();
         assert_eq!(Plan::parse(&bytes), Err(PlanError::NotUtf8 { line: 2 }));
     }

@@ -36,11 +36,8 @@ pub fn ring_counts(raw: &RawProfile<'_>, map: &ImageMap) -> Vec<FunctionCounts> 
             let counts: Vec<(u64, Count)> =
                 counts.filter(|&(_, count)| count > Count::ZERO).collect();
             if !counts.is_empty() {
-                functions.push(FunctionCounts {
-                    index: FunctionIndex { module, function },
-                    hash: function_map.hash,
-                    counts,
-                });
+                let index = FunctionIndex { module, function };
+                functions.push(FunctionCounts::new(index, function_map.hash, counts));
             }
         }
     }

@@ -27,7 +27,9 @@
 //! v module  v function  8 bytes hash  v number of pairs
 //! each pair, ascending by path: v path - (previous path + 1)  v count
 //! ```
-//! If edges are counted, the number of the edge counter replaces the path. The payload of a note:
+//! If edges are counted, the number of the edge counter replaces the path. The counts of a function's
+//! call targets, if there are any, follow in the same form, with the keys of the targets
+//! ([`crate::CallTarget`]) in place of paths. The payload of a note:
 //! ```text
 //! 1 byte file (0 map, 1 profile)  v module + 1 (0: none)  v function + 1 (0: none)  v offset
 //! v length of the name, name  v length of the text, text
@@ -127,13 +129,22 @@ fn put_function(out: &mut Vec<u8>, counts: &FunctionCounts) {
     let mut pairs = counts.counts.clone();
     add_up(&mut pairs);
     function_record::put_function(out, counts.index, counts.hash);
+    put_pairs(out, &pairs);
+    if !counts.targets.is_empty() {
+        let mut pairs = counts.targets.clone();
+        add_up(&mut pairs);
+        put_pairs(out, &pairs);
+    }
+}
+
+fn put_pairs(out: &mut Vec<u8>, pairs: &[(u64, Count)]) {
     put(out, pairs.len() as u64);
     let mut next = 0;
-    for (path, count) in pairs {
-        put(out, path - next);
+    for &(number, count) in pairs {
+        put(out, number - next);
         put(out, count.0);
-        // Paths ascend, so only the last path can be u64::MAX.
-        next = path.wrapping_add(1);
+        // Numbers ascend, so only the last one can be u64::MAX.
+        next = number.wrapping_add(1);
     }
 }
 
@@ -270,14 +281,35 @@ fn read_function(
     let (recorded, mut cursor) = function_record::read_function(frame, map, last)?;
     let function_map = recorded.map;
     let limit = function_map.counter_limit();
-    let count = cursor.count(2, "number of paths")?;
-    let mut counts = Vec::with_capacity(count);
+    let counts = read_pairs(&mut cursor, function_map.counted_thing(), limit)?;
+    let targets = match function_map.counters.targets() {
+        Some(_) if cursor.end().is_err() => read_pairs(&mut cursor, "call target", u64::MAX)?,
+        Some(_) | None => Vec::new(),
+    };
+    cursor.end()?;
+    Ok(FunctionCounts {
+        index: recorded.index,
+        hash: recorded.hash,
+        counts,
+        targets,
+    })
+}
+
+/// Reads pairs of numbers below `limit` and their counts. `noun` names a number in errors.
+fn read_pairs(
+    cursor: &mut Cursor<'_>,
+    noun: &'static str,
+    limit: u64,
+) -> Result<Vec<(u64, Count)>, FormatError> {
+    let count = cursor.count(2, "number of counts")?;
+    let mut pairs = Vec::with_capacity(count);
     let mut next = 0u64;
     for _ in 0..count {
         let offset = cursor.offset();
-        let path = next.checked_add(cursor.var()?).filter(|&path| path < limit);
-        let path = path.ok_or(FormatError::Range {
-            what: function_map.counted_thing(),
+        let number = next.checked_add(cursor.var()?);
+        let number = number.filter(|&number| number < limit);
+        let number = number.ok_or(FormatError::Range {
+            what: noun,
             value: next,
             limit,
             offset,
@@ -290,15 +322,10 @@ fn read_function(
                 offset,
             });
         }
-        counts.push((path, Count(count)));
-        next = path + 1;
+        pairs.push((number, Count(count)));
+        next = number + 1;
     }
-    cursor.end()?;
-    Ok(FunctionCounts {
-        index: recorded.index,
-        hash: recorded.hash,
-        counts,
-    })
+    Ok(pairs)
 }
 
 fn read_note(mut cursor: Cursor<'_>) -> Result<Damage, FormatError> {

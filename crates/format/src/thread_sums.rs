@@ -35,22 +35,28 @@ pub(crate) fn sum_raw(
             };
             let index = FunctionIndex { module, function };
             let start = placed.base.saturating_add(function_map.counters.offset());
+            let mut take_hashed = |sums: &mut Sums<'_, '_>, head: u64| {
+                sums.clear(head, 1);
+                hashed.remove(&head).unwrap_or(Ok(Vec::new()))
+            };
             let counts = match function_map.counters {
                 Counters::Array { len, .. } | Counters::Edges { len, .. } => {
                     sums.take_array(start, len, function_map)
                 }
-                Counters::Hash { .. } => {
-                    sums.clear(start, 1);
-                    hashed.remove(&start).unwrap_or(Ok(Vec::new()))
-                }
+                Counters::Hash { .. } => take_hashed(&mut sums, start),
             };
-            match counts {
-                Ok(counts) if counts.is_empty() => {}
-                Ok(counts) => {
+            let targets = match function_map.counters.targets() {
+                Some(offset) => take_hashed(&mut sums, placed.base.saturating_add(offset)),
+                None => Ok(Vec::new()),
+            };
+            match counts.and_then(|counts| Ok((counts, targets?))) {
+                Ok((counts, targets)) if counts.is_empty() && targets.is_empty() => {}
+                Ok((counts, targets)) => {
                     profile.functions.push(FunctionCounts {
                         index,
                         hash: function_map.hash,
                         counts,
+                        targets,
                     });
                 }
                 Err(UnusableCounts { offset, fact }) => {
@@ -218,8 +224,8 @@ impl<'p, 'a> Sums<'p, 'a> {
     }
 }
 
-/// Adds up the segments. Returns the counts of the hashed functions by the offset of their heads in
-/// a block.
+/// Adds up the segments. Returns the counts of the hash tables by the offset of their heads in a
+/// block.
 fn sum_segments(
     raw: &RawProfile<'_>,
     map: &CounterMap,
@@ -227,14 +233,14 @@ fn sum_segments(
 ) -> BTreeMap<u64, Result<Vec<(u64, Count)>, UnusableCounts>> {
     let mut heads: BTreeMap<u64, &FunctionCounters> = BTreeMap::new();
     for placed in &map.modules {
-        let functions = placed.functions.iter().flatten();
-        for function in
-            functions.filter(|function| matches!(function.counters, Counters::Hash { .. }))
-        {
-            heads.insert(
-                placed.base.saturating_add(function.counters.offset()),
-                function,
-            );
+        for function in placed.functions.iter().flatten() {
+            let head = match function.counters {
+                Counters::Hash { offset } => Some(offset),
+                Counters::Array { .. } | Counters::Edges { .. } => function.counters.targets(),
+            };
+            if let Some(head) = head {
+                heads.insert(placed.base.saturating_add(head), function);
+            }
         }
     }
     let mut hashed: BTreeMap<u64, Result<Vec<(u64, Count)>, UnusableCounts>> = BTreeMap::new();
@@ -252,9 +258,11 @@ fn sum_segments(
         let Ok(list) = counts else { continue };
         list.extend(segment.entries().map(|(path, count)| (path, Count(count))));
         let misplaced = segment.misplaced();
-        let beyond = segment
-            .entries()
-            .find(|&(path, _)| path >= function.path_count);
+        let limit = match function.counters {
+            Counters::Array { .. } | Counters::Hash { .. } => function.path_count,
+            Counters::Edges { .. } => u64::MAX,
+        };
+        let beyond = segment.entries().find(|&(path, _)| path >= limit);
         if let Some((path, _)) = beyond {
             *counts = Err(UnusableCounts::out_of_range(path, function, segment.offset));
         } else if let Some(offset) = misplaced {

@@ -74,11 +74,8 @@ fn damage_to_a_path_map_is_detected() {
 fn damage_to_a_sealed_profile_is_detected() {
     let map = small_image();
     let functions = first_functions(&map).into_iter();
-    let functions = functions.map(|(index, hash)| FunctionCounts {
-        index,
-        hash,
-        counts: vec![(0, Count(3)), (1, Count(300))],
-    });
+    let functions = functions
+        .map(|(index, hash)| FunctionCounts::new(index, hash, [(0, Count(3)), (1, Count(300))]));
     let head = ProfileHead {
         kind: map.kind,
         build_id: map.build_id,

@@ -6,13 +6,13 @@ mod common;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use common::{image, map_and_profile, small_modules};
+use common::{add, image, map_and_profile, small_edge_function, small_modules};
 use holloway_abi::Kind;
 use holloway_format::raw::SparseBytes;
 use holloway_format::{
-    Count, CounterPlaces, Fact, FormatError, FunctionCounts, FunctionIndex, ImageMap, Profile,
-    ProfileHead, RawProfile, decode_image, encode_image, pack_map, peek_profile, raw,
-    read_counters, read_profile, write_sealed,
+    CallTarget, Count, CounterPlaces, Counters, Fact, FormatError, FunctionCounts, FunctionIndex,
+    ImageMap, Profile, ProfileHead, RawProfile, decode_image, encode_image, pack_map, peek_profile,
+    raw, read_counters, read_profile, write_sealed,
 };
 use holloway_testkit::{raw::RawWriter, repair};
 use proptest::collection::vec;
@@ -361,6 +361,49 @@ fn other_files_and_versions_are_rejected() {
             offset: 12
         })
     );
+}
+
+#[test]
+fn call_targets_of_all_threads_are_added_up() {
+    let mut function = small_edge_function("calls");
+    function.counters = Counters::Edges {
+        offset: 0,
+        len: 1,
+        has_targets: true,
+    };
+    let mut modules = small_modules();
+    add(&mut modules[1], function);
+    let index = FunctionIndex {
+        module: 1,
+        function: 1,
+    };
+    let map = decode_image(&image(&modules)).unwrap();
+    let counters = map.function(index).unwrap().counters;
+    let head = map.modules[1].base + counters.targets().unwrap();
+    let keys = [
+        (0, 0x1150),
+        (1, 0x1150),
+        (2, (1 << CallTarget::ADDRESS_BITS) - 1),
+    ]
+    .map(|(site, address)| CallTarget { site, address }.key());
+    let mut writer = RawWriter::for_image(&map);
+    for thread in [11, 12] {
+        // The address of the segment in the process.
+        writer.block(thread, &[(head, 0x7f00_0000_1000)]);
+        let counts = keys.map(|key| (key, u64::from(thread)));
+        writer.segment(thread, head, 32, &counts);
+    }
+    let profile = read_profile(&writer.finish(), &map).unwrap();
+    assert_eq!(profile.damage, []);
+    let counts = profile.function(index).unwrap();
+    assert_eq!(counts.counts, []);
+    assert_eq!(counts.targets, keys.map(|key| (key, Count(23))));
+    let mut sum = profile.clone();
+    sum.merge(profile.clone()).unwrap();
+    let targets = &sum.function(index).unwrap().targets;
+    assert_eq!(*targets, keys.map(|key| (key, Count(46))));
+    let sealed = write_sealed(&profile);
+    assert_eq!(read_profile(&sealed, &map), Ok(profile));
 }
 
 #[test]
@@ -715,14 +758,11 @@ fn a_key_without_a_count_is_no_damage() {
 
 #[test]
 fn the_example_of_the_sealed_layout() {
-    let counts = FunctionCounts {
-        index: FunctionIndex {
-            module: 0,
-            function: 2,
-        },
-        hash: 0,
-        counts: vec![(0, Count(5)), (300, Count(1))],
+    let index = FunctionIndex {
+        module: 0,
+        function: 2,
     };
+    let counts = FunctionCounts::new(index, 0, [(0, Count(5)), (300, Count(1))]);
     let profile = Profile {
         functions: vec![counts],
         ..Profile::default()

@@ -102,7 +102,11 @@ impl CarriedProgram {
             LineFlavor::Driver => Flavor::Driver,
             LineFlavor::Ld => Flavor::Ld,
         };
-        let line = Line::parse(flavor, self.arguments(output));
+        let mut arguments = self.arguments(output);
+        if let Purpose::Training = purpose {
+            arguments.retain(|argument| !removes_names(argument));
+        }
+        let line = Line::parse(flavor, arguments);
         let settings = LinkSettings::for_recipe(&line, &self.recipe.opt, early)?;
         let linker = OsStr::from_bytes(&self.recipe.linker);
         let linker = find_program(linker).ok_or_else(|| Error::NoRecipeLinker {
@@ -124,6 +128,14 @@ impl CarriedProgram {
         };
         arguments.map(join).collect()
     }
+}
+
+/// Whether the linker leaves out the names of functions because of this argument. Training needs
+/// them for the targets of indirect calls.
+fn removes_names(argument: &OsStr) -> bool {
+    let argument = argument.as_bytes();
+    let word = argument.strip_prefix(b"-Wl,").unwrap_or(argument);
+    [b"-s".as_slice(), b"--strip-all", b"-strip-all"].contains(&word)
 }
 
 /// Patterns that select the functions with these names, one per line. Empty, so that all functions

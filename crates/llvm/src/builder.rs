@@ -139,6 +139,16 @@ impl<'m> Builder<'m> {
         })
     }
 
+    /// Makes an integer of a pointer.
+    pub fn pointer_to_i64(&self, pointer: Value<'m>) -> Value<'m> {
+        expect_pointer(pointer);
+        let kind = Type::i64(pointer.module());
+        // SAFETY: a pointer and an integer type.
+        self.built(unsafe {
+            (self.api().LLVMBuildPtrToInt)(self.raw(), pointer.raw(), kind.raw(), c"".as_ptr())
+        })
+    }
+
     /// Freezes a value. The instruction stops passes that analyze additions around a loop.
     pub fn freeze(&self, value: Value<'m>) -> Value<'m> {
         // SAFETY: a value.

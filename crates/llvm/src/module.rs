@@ -94,6 +94,18 @@ impl<'c> Module<'c> {
             .into_owned()
     }
 
+    /// Returns the name of the source file that the module was compiled from.
+    pub fn source_file_name(&self) -> String {
+        let mut length = 0;
+        // SAFETY: the text belongs to the module; its length is written.
+        unsafe {
+            copy_text(
+                (self.api().LLVMGetSourceFileName)(self.raw(), &mut length),
+                length,
+            )
+        }
+    }
+
     /// Returns the module's inline assembly outside of functions.
     pub fn inline_assembly(&self) -> String {
         let mut length = 0;

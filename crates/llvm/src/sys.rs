@@ -80,6 +80,7 @@ api! {
         fn LLVMDisposeModule(*mut LModule);
         fn LLVMGetTarget(*mut LModule) -> *const c_char;
         fn LLVMGetModuleInlineAsm(*mut LModule, *mut usize) -> *const c_char;
+        fn LLVMGetSourceFileName(*mut LModule, *mut usize) -> *const c_char;
         fn LLVMGetModuleFlag(*mut LModule, *const c_char, usize) -> *mut LMetadata;
         fn LLVMGetNamedMetadataNumOperands(*mut LModule, *const c_char) -> c_uint;
         fn LLVMGetNamedMetadataOperands(*mut LModule, *const c_char, *mut *mut LValue);
@@ -215,6 +216,7 @@ api! {
         fn LLVMSetVolatile(*mut LValue, Bool);
         fn LLVMBuildStore(*mut LBuilder, *mut LValue, *mut LValue) -> *mut LValue;
         fn LLVMBuildAdd(*mut LBuilder, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
+        fn LLVMBuildPtrToInt(*mut LBuilder, *mut LValue, *mut LType, *const c_char) -> *mut LValue;
         fn LLVMBuildSub(*mut LBuilder, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
         fn LLVMBuildAnd(*mut LBuilder, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
         fn LLVMBuildICmp(*mut LBuilder, c_int, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;

@@ -12,10 +12,12 @@
 //! - [`expand_selects`] makes branches of selects, so that their outcomes are counted.
 //! - [`attach`] turns the counts into metadata: branch weights, entry counts, and the summary of
 //!   the whole program, which says what is hot. It marks the branches that are hard to predict.
+//! - [`promote`] makes direct calls of the most frequent targets of indirect calls.
 //! - [`optimize`] runs the pipeline of a normal build.
 
 mod selects;
 mod summary;
+mod targets;
 mod weights;
 
 use holloway_llvm::{Function, LlvmError, Machine, Module};
@@ -25,6 +27,7 @@ use crate::options::OptLevel;
 use crate::selection::functions_with_code;
 
 pub(crate) use selects::expand as expand_selects;
+pub(crate) use targets::promote;
 pub(crate) use weights::attach;
 
 /// The passes that clean code up.

@@ -159,6 +159,7 @@ fn weave_once(
             planned_functions = early::attach(&mut module, &mut copy, plan, options);
             llvm.split_cold_blocks();
             module.verify("attaching the plan")?;
+            early::promote(&mut module, &machine, opt_level)?;
             early::optimize(&mut module, &machine, opt_level)?;
         }
     }

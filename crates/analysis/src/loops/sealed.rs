@@ -49,13 +49,10 @@ pub fn seal(
 /// Returns the path profile of a process: how often each path ran. For a left path, the count is
 /// how often its call was reached.
 pub fn paths(profile: &LoopsProfile) -> Profile {
-    let functions = profile.functions.iter().map(|forest| FunctionCounts {
-        index: forest.index,
-        hash: forest.hash,
-        counts: path_counts(forest)
-            .into_iter()
-            .map(|(path, count)| (path.0, count))
-            .collect(),
+    let functions = profile.functions.iter().map(|forest| {
+        let counts = path_counts(forest).into_iter();
+        let counts = counts.map(|(path, count)| (path.0, count));
+        FunctionCounts::new(forest.index, forest.hash, counts)
     });
     Profile {
         functions: functions.collect(),

@@ -34,11 +34,7 @@ pub fn run_of_paths(
         .filter_map(|(number, (index, hash))| {
             let mut counts = counts.remove(&number)?;
             counts.sort_unstable_by_key(|&(path, _)| path);
-            Some(FunctionCounts {
-                index,
-                hash,
-                counts,
-            })
+            Some(FunctionCounts::new(index, hash, counts))
         });
     let profile = Profile {
         functions: functions.collect(),

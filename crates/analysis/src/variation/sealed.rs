@@ -78,17 +78,12 @@ fn join_paths(sum: &mut Vec<PathTimings>, later: Vec<PathTimings>) {
 /// Returns the path profile of the process, with estimated counts.
 pub fn paths(profile: &VariationProfile) -> Profile {
     let head = &profile.head;
-    let functions = profile.functions.iter().map(|function| FunctionCounts {
-        index: function.index,
-        hash: function.hash,
-        counts: function
-            .paths
-            .iter()
-            .map(|path| {
-                let count = executions(&head.stats, path.samples());
-                (path.path.0, Count((count.round() as u64).max(1)))
-            })
-            .collect(),
+    let functions = profile.functions.iter().map(|function| {
+        let counts = function.paths.iter().map(|path| {
+            let count = executions(&head.stats, path.samples());
+            (path.path.0, Count((count.round() as u64).max(1)))
+        });
+        FunctionCounts::new(function.index, function.hash, counts)
     });
     Profile {
         functions: functions.collect(),

@@ -417,14 +417,8 @@ mod tests {
         stats: StreamStats,
     ) -> (Vec<(u64, u64)>, bool) {
         let map = image(has_exits);
-        let inline = FunctionCounts {
-            index: FunctionIndex::default(),
-            hash: 0,
-            counts: counts
-                .iter()
-                .map(|&(path, count)| (path, Count(count)))
-                .collect(),
-        };
+        let counts = counts.iter().map(|&(path, count)| (path, Count(count)));
+        let inline = FunctionCounts::new(FunctionIndex::default(), 0, counts);
         let mut earlier = LoopsProfile::default();
         earlier.head.stats.gaps = gaps;
         let forests = Forests {

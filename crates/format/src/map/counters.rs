@@ -9,6 +9,7 @@ use crate::varint::put;
 const ARRAY: u8 = 0;
 const HASH: u8 = 1;
 const EDGES: u8 = 2;
+const EDGES_AND_TARGETS: u8 = 3;
 
 /// The counters of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,19 @@ impl FunctionCounters {
         let (kind, offset, len) = match self.counters {
             Counters::Array { offset, len } => (ARRAY, offset, len),
             Counters::Hash { offset } => (HASH, offset, 0),
-            Counters::Edges { offset, len } => (EDGES, offset, len),
+            Counters::Edges {
+                offset,
+                len,
+                has_targets,
+            } => (
+                if has_targets {
+                    EDGES_AND_TARGETS
+                } else {
+                    EDGES
+                },
+                offset,
+                len,
+            ),
         };
         out.push(kind);
         for number in [offset, len, self.path_count] {
@@ -52,7 +65,11 @@ impl FunctionCounters {
         let counters = match kind {
             ARRAY => Counters::Array { offset, len },
             HASH => Counters::Hash { offset },
-            EDGES => Counters::Edges { offset, len },
+            EDGES | EDGES_AND_TARGETS => Counters::Edges {
+                offset,
+                len,
+                has_targets: kind == EDGES_AND_TARGETS,
+            },
             code => {
                 return Err(FormatError::Code {
                     what: "kind of counters",

@@ -5,7 +5,7 @@ use crate::frames::FrameWriter;
 use crate::map::cases::put_cases;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeMap, Outcome};
-use crate::map::layout::{FRAGMENT_MAGIC, IN_SOURCE_ORDER};
+use crate::map::layout::{FRAGMENT_MAGIC, IN_SOURCE_ORDER, WITH_TARGETS};
 use crate::map::loads::put_loads;
 use crate::map::loops::put_loops;
 use crate::map::module::ModuleMap;
@@ -124,8 +124,12 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
             put(out, offset);
             put(out, function.path_count);
         }
-        Counters::Edges { offset, len } => {
-            out.push(order | 2);
+        Counters::Edges {
+            offset,
+            len,
+            has_targets,
+        } => {
+            out.push(order | if has_targets { WITH_TARGETS } else { 2 });
             put(out, offset);
             put(out, len);
         }

@@ -87,6 +87,9 @@ pub enum Counters {
         offset: u64,
         /// Number of counters.
         len: u64,
+        /// Whether a head follows the counters: that of the hash table that counts the targets of
+        /// indirect calls, by [`CallTarget::key`](crate::CallTarget::key).
+        has_targets: bool,
     },
 }
 
@@ -123,10 +126,25 @@ impl Counters {
         }
     }
 
+    /// Offset of the head of the hash table that counts the targets of indirect calls.
+    pub fn targets(self) -> Option<u64> {
+        match self {
+            Self::Edges {
+                offset,
+                len,
+                has_targets: true,
+            } => Some(offset.saturating_add(len.saturating_mul(8))),
+            Self::Array { .. } | Self::Hash { .. } | Self::Edges { .. } => None,
+        }
+    }
+
     /// Bytes in a thread's block. Saturates.
     pub fn size(self) -> u64 {
         match self {
-            Self::Array { len, .. } | Self::Edges { len, .. } => len.saturating_mul(8),
+            Self::Array { len, .. } => len.saturating_mul(8),
+            Self::Edges {
+                len, has_targets, ..
+            } => len.saturating_add(has_targets.into()).saturating_mul(8),
             Self::Hash { .. } => 8,
         }
     }

@@ -8,7 +8,7 @@ use crate::map::cases::read_cases;
 use crate::map::counters::FunctionCounters;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, Outcome, implied_ends};
-use crate::map::layout::IN_SOURCE_ORDER;
+use crate::map::layout::{IN_SOURCE_ORDER, WITH_TARGETS};
 use crate::map::loads::read_loads;
 use crate::map::loops::read_loops;
 use crate::map::place::{Places, Scope, read_place};
@@ -131,9 +131,15 @@ fn read_counters(
             (Counters::Array { offset, len }, read_path_count(cursor)?)
         }
         1 => (Counters::Hash { offset }, read_path_count(cursor)?),
-        2 => {
+        2 | WITH_TARGETS => {
             let len = cursor.var()?;
-            (Counters::Edges { offset, len }, 0)
+            let has_targets = code == WITH_TARGETS;
+            let counters = Counters::Edges {
+                offset,
+                len,
+                has_targets,
+            };
+            (counters, 0)
         }
         code => {
             return Err(FormatError::Code {

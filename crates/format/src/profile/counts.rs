@@ -14,9 +14,27 @@ pub struct FunctionCounts {
     /// counts edges, the numbers are indices in
     /// [`FunctionMap::counted`](crate::FunctionMap::counted).
     pub counts: Vec<(u64, Count)>,
+    /// Targets of indirect calls with their counts, ascending by
+    /// [key](crate::CallTarget::key), without counts of 0. Empty unless the function
+    /// [counts them](crate::Counters::targets).
+    pub targets: Vec<(u64, Count)>,
 }
 
 impl FunctionCounts {
+    /// Counts of paths or edge counters.
+    pub fn new(
+        index: FunctionIndex,
+        hash: u64,
+        counts: impl IntoIterator<Item = (u64, Count)>,
+    ) -> Self {
+        Self {
+            index,
+            hash,
+            counts: counts.into_iter().collect(),
+            targets: Vec::new(),
+        }
+    }
+
     /// The sum of all counts. For paths, this is the number of executions.
     pub fn total(&self) -> u128 {
         self.counts
@@ -26,7 +44,7 @@ impl FunctionCounts {
     }
 }
 
-/// Sorts the counts by path, adds up counts of equal paths, and removes counts of 0.
+/// Sorts the counts by number, adds up counts of equal numbers, and removes counts of 0.
 pub(crate) fn add_up(counts: &mut Vec<(u64, Count)>) {
     counts.retain(|&(_, count)| count != Count::ZERO);
     counts.sort_unstable();
@@ -51,8 +69,14 @@ pub(super) fn merge_functions(
     functions.dedup_by(|next, first| {
         let same = next.index == first.index;
         if same {
-            first.counts.append(&mut next.counts);
-            add_up(&mut first.counts);
+            let lists = [
+                (&mut first.counts, &mut next.counts),
+                (&mut first.targets, &mut next.targets),
+            ];
+            for (sum, other) in lists {
+                sum.append(other);
+                add_up(sum);
+            }
         }
         same
     });

@@ -178,7 +178,15 @@ pub(crate) fn function() -> impl Strategy<Value = FunctionMap> {
     });
     let hash = prop_oneof![5000..9000u64, Just(u64::MAX)]
         .prop_map(|paths| (paths, Counters::Hash { offset: 0 }));
-    let edges = Just((0, Counters::Edges { offset: 0, len: 0 }));
+    let edges = any::<bool>().prop_map(|has_targets| {
+        let (offset, len) = (0, 0);
+        let counters = Counters::Edges {
+            offset,
+            len,
+            has_targets,
+        };
+        (0, counters)
+    });
     let counters = prop_oneof![3 => array, 1 => hash, 2 => edges];
     (random_graph(), text(), text(), text(), number(), counters).prop_map(
         |(graph, name, linkage_name, file, line, (path_count, counters))| {
@@ -322,13 +330,16 @@ pub(crate) fn map_and_profile() -> impl Strategy<Value = (ImageMap, Profile)> {
                         .for_each(|(path, _)| *path %= function_map.counter_limit());
                     counts.sort_unstable();
                     counts.dedup_by_key(|&mut (path, _)| path);
+                    let counts = counts.into_iter().map(|(path, count)| (path, Count(count)));
+                    let counts: Vec<_> = counts.collect();
+                    let has_targets = function_map.counters.targets().is_some();
+                    let targets = counts.iter().filter(|_| has_targets);
+                    let targets = targets.map(|&(number, count)| (number << 40, count));
                     profile.functions.push(FunctionCounts {
                         index,
                         hash: function_map.hash,
-                        counts: counts
-                            .into_iter()
-                            .map(|(path, count)| (path, Count(count)))
-                            .collect(),
+                        targets: targets.collect(),
+                        counts,
                     });
                 }
             }
@@ -419,7 +430,15 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
 /// A function with two edges from block 0 to block 1, the exit, and an exit edge between the same
 /// blocks. The first edge is counted.
 pub(crate) fn small_edge_function(name: &str) -> FunctionMap {
-    let mut function = small_function(name, 2, Counters::Edges { offset: 0, len: 1 });
+    let mut function = small_function(
+        name,
+        2,
+        Counters::Edges {
+            offset: 0,
+            len: 1,
+            has_targets: false,
+        },
+    );
     function.edges.push(EdgeMap {
         from: 0,
         to: 1,

@@ -6,7 +6,7 @@
 //!
 //! 1. `carried`: unpack the recipe, link the program for training, run it, and turn the counts of
 //!    all its processes into a plan; link the program with the plan.
-//! 2. `training`: make the plan. If a branch may be hard to predict, train a second time and mark
+//! 2. `training`: make the plan, with the `names` of the functions that indirect calls have called. If a branch may be hard to predict, train a second time and mark
 //!    such branches in the plan. They become selects in another build.
 //! 3. `measure`: run the program and its optimized builds in interleaved rounds, after pairs of the
 //!    program with itself. Compare what they print, and count their instructions.
@@ -14,6 +14,7 @@
 
 pub(crate) mod carried;
 mod measure;
+mod names;
 pub(crate) mod training;
 
 use std::ffi::OsString;

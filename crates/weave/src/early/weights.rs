@@ -18,12 +18,13 @@ use holloway_llvm::{AttributeKind, Block, Function, Instruction, Metadata, Modul
 
 use super::selects;
 use super::summary::Summary;
+use super::targets;
 use crate::instrument::frequencies::TransitionFrequencies;
 use crate::instrument::graph::positions;
 use crate::instrument::make_room_for_probes;
 use crate::instrument::plan::plan as plan_probes;
 use crate::instrument::weights::{by_edge, hash, numbered_edges};
-use crate::lower::{BlockIndex, CallAttributes, LoweredFunction};
+use crate::lower::{BlockIndex, CallAttributes, LoweredFunction, indirect_calls};
 use crate::options::ModuleOptions;
 use crate::selection::{Selection, functions_with_code};
 
@@ -50,6 +51,9 @@ pub(crate) fn attach(
         if mark_choices(function, &counts.branches) {
             set_entry_count(function, counts.function.calls);
             temperatures.set(function, counts.function, &summary);
+            if indirect_calls(function).count() == counts.indirect_calls {
+                targets::attach(function, &counts.function.targets);
+            }
             planned += 1;
         }
     }
@@ -61,6 +65,8 @@ struct FunctionCounts<'p> {
     function: &'p FunctionPlan,
     /// The branches of the function's copy.
     branches: Vec<BranchCounts>,
+    /// The number of indirect calls of the function's copy.
+    indirect_calls: usize,
 }
 
 /// The counts of a branch.
@@ -95,7 +101,12 @@ fn function_counts<'p>(
         let weights = known.and_then(|known| edge_weights(&planned.lowered, known));
         if let (Some(function), Some(weights)) = (known, weights) {
             let branches = branch_counts(&planned.lowered, &weights, function);
-            counts.insert(name, FunctionCounts { function, branches });
+            let known = FunctionCounts {
+                function,
+                branches,
+                indirect_calls: indirect_calls(planned.lowered.parts.function).count(),
+            };
+            counts.insert(name, known);
         }
     }
     counts

@@ -11,6 +11,7 @@
 //! - Values: `sites` assigns probes to LLVM blocks. `register` computes where the path register
 //!   needs a phi, and `variable` makes its LLVM values. `definitions` describes variables with
 //!   several definitions.
+//! - Calls: `targets` counts the targets of indirect calls.
 //! - Code: `probe` and `aarch64` emit the instructions, `clock` reads the time, `entry` loads the
 //!   thread's slot, and `globals` declares symbols.
 
@@ -40,6 +41,7 @@ pub(crate) mod ring_counters;
 pub(crate) mod selector;
 mod sites;
 mod stream;
+mod targets;
 mod times;
 mod variable;
 pub(crate) mod weights;

@@ -19,8 +19,8 @@ use super::bursts::duplication::copy_obstacle;
 use super::bursts::leaves::check_length;
 use super::weights::weights;
 use super::{edges, paths};
-use crate::lower::{CallAttributes, LoweredFunction, LoweringOptions, lower};
-use crate::options::ModuleOptions;
+use crate::lower::{CallAttributes, LoweredFunction, LoweringOptions, indirect_calls, lower};
+use crate::options::{EarlyBuild, ModuleOptions};
 use crate::reason::Reason;
 
 /// The plan of a function, before the weaver inserts code.
@@ -127,6 +127,8 @@ impl<'m> Plan<'m> {
             PlannedCounts::Edges(counters) => Counters::Edges {
                 offset,
                 len: counters.counted().len() as u64,
+                has_targets: options.early == Some(EarlyBuild::Training)
+                    && indirect_calls(self.lowered.parts.function).next().is_some(),
             },
         }
     }

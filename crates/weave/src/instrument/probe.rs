@@ -48,14 +48,19 @@ impl<'m> Probe<'_, 'm> {
                 }
             }
             Counters::Hash { offset } => {
-                let head = self.address(builder, offset.cast_signed());
                 let increment = word.int(number.increment);
                 let path = number
                     .register
                     .map_or(increment, |register| builder.add(register, increment));
-                builder.call(self.globals.hash, Type::void(self.module), &[head, path]);
+                self.count_key(builder, offset, path);
             }
         }
+    }
+
+    /// Adds 1 to the count of a key in the hash table with its head at `offset`.
+    pub(super) fn count_key(&self, builder: &Builder<'m>, offset: u64, key: Value<'m>) {
+        let head = self.address(builder, offset.cast_signed());
+        builder.call(self.globals.hash, Type::void(self.module), &[head, key]);
     }
 
     /// Adds `count` to a counter.

@@ -1,6 +1,6 @@
 //! How a call comes back: once, twice, or not at all.
 
-use holloway_llvm::{AttributeKind, Instruction, Module, Opcode};
+use holloway_llvm::{AttributeKind, Block, Function, Instruction, Module, Opcode};
 
 /// Functions that return twice even if no attribute says so: the intrinsic of `__builtin_setjmp`,
 /// and functions that a language without the attribute `returns_twice` may declare.
@@ -61,6 +61,13 @@ pub(crate) fn calls(instruction: Instruction<'_>) -> bool {
     instruction.is_call()
         && !instruction.callee().is_inline_asm()
         && instruction.intrinsic().is_none()
+}
+
+/// The indirect calls of a function, in the order of the code. Training numbers them, and so does
+/// the build that uses its counts.
+pub(crate) fn indirect_calls<'m>(function: Function<'m>) -> impl Iterator<Item = Instruction<'m>> {
+    let instructions = function.blocks().flat_map(Block::instructions);
+    instructions.filter(|instruction| calls(*instruction) && !instruction.callee().is_constant())
 }
 
 /// Whether an instruction counts in the path map's numbers of instructions. Phis and markers do

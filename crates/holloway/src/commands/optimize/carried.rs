@@ -15,6 +15,7 @@ use holloway_format::{Count, FunctionPlan, Plan};
 use holloway_link::relink::{CarriedProgram, Purpose};
 use tempfile::TempDir;
 
+use super::names::FunctionNames;
 use crate::failure::{Context, Failure, Result};
 use crate::link_host::LinkHost;
 use crate::{loading, notices, status};
@@ -28,6 +29,14 @@ pub(crate) struct Carried {
     recipe: CarriedProgram,
     /// A directory for the program's files and builds.
     scratch: TempDir,
+}
+
+/// A run of one of the program's builds.
+pub(super) struct Recorded {
+    /// The directory of the run.
+    pub(super) run: PathBuf,
+    /// The build.
+    pub(super) program: PathBuf,
 }
 
 impl Carried {
@@ -62,7 +71,7 @@ impl Carried {
     }
 
     /// Builds the program for a purpose of training, and runs it. The program's stdout goes to
-    /// `stdout`. Returns the directory of the run.
+    /// `stdout`.
     ///
     /// # Errors
     /// If the program cannot be linked or run, or fails, or leaves no counts.
@@ -72,11 +81,11 @@ impl Carried {
         name: &str,
         args: &[OsString],
         stdout: Stdio,
-    ) -> Result<PathBuf> {
-        let (trained, _) = self.link(purpose, name)?;
+    ) -> Result<Recorded> {
+        let (program, _) = self.link(purpose, name)?;
         let run = self.scratch.path().join(format!("{name}-run"));
         std::fs::create_dir(&run).cannot(|| format!("create {}", run.display()))?;
-        let mut command = self.command(&trained, args);
+        let mut command = self.command(&program, args);
         command
             .env(run_directory::DATA, &run)
             .stdin(stdin())
@@ -104,7 +113,7 @@ impl Carried {
                 self.program.display()
             )));
         }
-        Ok(run)
+        Ok(Recorded { run, program })
     }
 
     /// Builds the program with a plan, in the directory `name`. Returns the optimized program, and
@@ -162,18 +171,20 @@ impl Carried {
     }
 }
 
-/// Makes a plan of the counts of all functions, including those that never ran.
-pub(super) fn plan_of(run: &RunProfile) -> Plan {
+/// Makes a plan of the counts of all functions, including those that never ran. `names` are those
+/// of the program that ran.
+pub(super) fn plan_of(run: &RunProfile, names: &FunctionNames) -> Plan {
     let functions = run.functions.iter().map(|function| {
         let flow = function.flow();
         let counts = function.map.edges.iter().zip(&flow.edges);
         let always_there = counts.filter(|(edge, _)| edge.is_always_there());
         let counts = always_there.map(|(_, &count)| Count(u64::try_from(count).unwrap_or(0)));
-        (
-            function.map.linkage_name.clone(),
-            function.map.graph_hash(),
-            FunctionPlan::new(flow.calls, counts),
-        )
+        let mut plan = FunctionPlan::new(flow.calls, counts);
+        for &(target, count) in &function.targets {
+            plan.add_target(target.site.into(), names.of(target), count);
+        }
+        let name = function.map.linkage_name.clone();
+        (name, function.map.graph_hash(), plan)
     });
     functions.collect()
 }

@@ -16,6 +16,7 @@ use holloway_format::Plan;
 use holloway_link::relink::Purpose;
 
 use super::carried::{Carried, plan_of};
+use super::names::FunctionNames;
 use crate::failure::Result;
 use crate::{loading, status};
 
@@ -26,9 +27,9 @@ use crate::{loading, status};
 /// If the program cannot be linked or run, or fails, or leaves no counts.
 pub(crate) fn train(carried: &Carried, args: &[OsString], stdout: Stdio) -> Result<Plan> {
     status::line("Training", &carried.program.display().to_string());
-    let run = carried.record(Purpose::Training, "training", args, stdout)?;
-    let run = loading::load(&run)?;
-    let mut plan = plan_of(&run);
+    let recorded = carried.record(Purpose::Training, "training", args, stdout)?;
+    let run = loading::load(&recorded.run)?;
+    let mut plan = plan_of(&run, &FunctionNames::read(&recorded.program)?);
     mark_unpredictable(carried, args, &run, &mut plan)?;
     Ok(plan)
 }
@@ -56,8 +57,9 @@ fn mark_unpredictable(
         &format!("{program} again, for the order of its branches"),
     );
     let purpose = Purpose::Sequences(&names);
-    let run = carried.record(purpose, "sequences", args, Stdio::null())?;
-    let (sequences, previous_paths) = loading::load_with_streams(&run)?.into_branches();
+    let recorded = carried.record(purpose, "sequences", args, Stdio::null())?;
+    let streams = loading::load_with_streams(&recorded.run)?;
+    let (sequences, previous_paths) = streams.into_branches();
     for branch in unpredictable_branches(&sequences, Some(&previous_paths), least) {
         let (name, hash) = (&branch.function, branch.graph_hash);
         plan.mark_unpredictable(name, hash, branch.edge, branch.mispredictions);

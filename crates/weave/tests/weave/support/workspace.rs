@@ -199,7 +199,7 @@ impl Dump {
     /// The counts of a function in a module with this base, by path or edge counter.
     pub fn counts(&self, base: u64, function: &FunctionMap) -> BTreeMap<u64, u64> {
         match function.counters {
-            Counters::Array { offset, len } | Counters::Edges { offset, len } => {
+            Counters::Array { offset, len } | Counters::Edges { offset, len, .. } => {
                 let first = self.first + ((base + offset) / 8) as usize;
                 let counts = (0..len)
                     .filter_map(|path| Some((path, *self.words.get(first + path as usize)?)));

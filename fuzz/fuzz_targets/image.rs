@@ -7,7 +7,7 @@ use holloway_format::{
 
 /// A map of three functions: the first with 3 paths in an array of 4 counters at offset 0, the
 /// second with 2^40 hashed paths, whose segment pointer is at offset 32, and the third with 2 edge
-/// counters at offset 40.
+/// counters at offset 40 and the segment pointer of its call targets behind them.
 pub fn map(build_id: [u8; 16]) -> ImageMap {
     let function = |path_count, counters| FunctionMap {
         path_count,
@@ -18,10 +18,17 @@ pub fn map(build_id: [u8; 16]) -> ImageMap {
     let functions = vec![
         function(3, Counters::Array { offset: 0, len: 4 }),
         function(1 << 40, Counters::Hash { offset: 32 }),
-        function(0, Counters::Edges { offset: 40, len: 2 }),
+        function(
+            0,
+            Counters::Edges {
+                offset: 40,
+                len: 2,
+                has_targets: true,
+            },
+        ),
     ];
     let module = ModuleMap {
-        counters_size: 56,
+        counters_size: 64,
         functions,
         ..ModuleMap::default()
     };

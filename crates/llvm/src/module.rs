@@ -96,26 +96,19 @@ impl<'c> Module<'c> {
 
     /// Returns the name of the source file that the module was compiled from.
     pub fn source_file_name(&self) -> String {
-        let mut length = 0;
-        // SAFETY: the text belongs to the module; its length is written.
-        unsafe {
-            copy_text(
-                (self.api().LLVMGetSourceFileName)(self.raw(), &mut length),
-                length,
-            )
-        }
+        self.text(self.api().LLVMGetSourceFileName)
     }
 
     /// Returns the module's inline assembly outside of functions.
     pub fn inline_assembly(&self) -> String {
+        self.text(self.api().LLVMGetModuleInlineAsm)
+    }
+
+    /// A text that the module owns, which `get` returns with its length.
+    fn text(&self, get: unsafe extern "C" fn(*mut LModule, *mut usize) -> *const c_char) -> String {
         let mut length = 0;
         // SAFETY: the text belongs to the module; its length is written.
-        unsafe {
-            copy_text(
-                (self.api().LLVMGetModuleInlineAsm)(self.raw(), &mut length),
-                length,
-            )
-        }
+        unsafe { copy_text(get(self.raw(), &mut length), length) }
     }
 
     /// Prints the module as LLVM assembly.

@@ -1,5 +1,6 @@
 //! Hash counters: exact counts for functions with too many paths for an array (in Ball and Larus
-//! 1996, more than 4,000 to 6,000). Collisions of hashes lose no count.
+//! 1996, more than 4,000 to 6,000), and for the targets of indirect calls, whose numbers are called
+//! paths here. Collisions of hashes lose no count.
 //!
 //! A *segment* is a hash table of slots, each with a path and its count (`holloway_abi`, module
 //! `hash`). A function's *segment pointer*, in the thread's block, is the address of the current

@@ -51,7 +51,9 @@ fn value_profile<'m>(module: &'m Module<'m>, targets: &[(&str, u64)]) -> Option<
     let mut known: Vec<(u64, u64)> = known.collect();
     known.sort_unstable_by(|a, b| b.cmp(a));
     known.truncate(MAX_TARGETS);
-    let has_target = !known.is_empty();
+    if known.is_empty() {
+        return None;
+    }
     let word = Type::i64(module);
     let number = |value: u64| Metadata::constant(word.int(value.cast_signed()));
     let mut operands = vec![
@@ -62,7 +64,7 @@ fn value_profile<'m>(module: &'m Module<'m>, targets: &[(&str, u64)]) -> Option<
     for (count, guid) in known {
         operands.extend([number(guid), number(count)]);
     }
-    has_target.then(|| Metadata::node(module, &operands))
+    Some(Metadata::node(module, &operands))
 }
 
 /// LLVM's number of a function: the first half of the MD5 of its name. The names of local functions

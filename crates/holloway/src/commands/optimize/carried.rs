@@ -171,8 +171,8 @@ impl Carried {
     }
 }
 
-/// Makes a plan of the counts of all functions, including those that never ran. `names` are those
-/// of the program that ran.
+/// Makes a plan of the counts of all functions, including those that never ran. Call targets are
+/// counted by address: `names`, read from the program that ran, turns them into names.
 pub(super) fn plan_of(run: &RunProfile, names: &FunctionNames) -> Plan {
     let functions = run.functions.iter().map(|function| {
         let flow = function.flow();

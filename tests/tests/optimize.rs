@@ -2,6 +2,7 @@
 //! print, whatever the plan says, and bad input gives one line.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -94,9 +95,9 @@ fn start(program: &Path) -> Output {
     run(&mut Command::new(program)).unwrap()
 }
 
-/// A plan with the functions of `plan`, random counts, random call targets, and random
+/// A part of a plan with the functions of `plan`, random counts, random call targets, and random
 /// unpredictable branches.
-fn random_plan(plan: &str, seed: u64) -> String {
+fn random_counts(plan: &str, seed: u64) -> String {
     let mut random = Random(seed);
     let names = plan.lines().filter_map(|line| {
         let header = line.strip_prefix("function ")?;
@@ -105,7 +106,7 @@ fn random_plan(plan: &str, seed: u64) -> String {
     let mut names: Vec<&str> = names.collect();
     names.sort_unstable();
     names.dedup();
-    let mut text = String::from("holloway plan 1\n");
+    let mut text = String::new();
     for line in plan.lines().filter(|l| l.starts_with("function ")) {
         let words: Vec<&str> = line.splitn(5, ' ').collect();
         let calls = random.below(1 << 20);
@@ -125,7 +126,7 @@ fn random_plan(plan: &str, seed: u64) -> String {
             text += &format!("unpredictable {edge} {}\n", u64::MAX);
         }
     }
-    text + "end\n"
+    text
 }
 
 #[test]
@@ -150,8 +151,15 @@ fn programs_print_the_same_with_their_own_and_with_random_plans() {
         ))
         .unwrap();
         let own = std::fs::read_to_string(folder.join("own.plan")).unwrap();
-        std::fs::write(folder.join("random.plan"), random_plan(&own, 1)).unwrap();
-        for plan in ["own.plan", "random.plan"] {
+        let (early, late) = own.split_once("late\n").unwrap();
+        let random_late = random_counts(late, 1);
+        let random_early = random_counts(early, 2);
+        let random = format!("holloway plan 1\n{random_early}late\n{random_late}end\n");
+        std::fs::write(folder.join("random.plan"), random).unwrap();
+        // The optimized code is that of training, so the late counts are used.
+        let random = format!("{early}late\n{random_late}end\n");
+        std::fs::write(folder.join("random-late.plan"), random).unwrap();
+        for plan in ["own.plan", "random.plan", "random-late.plan"] {
             let words = [
                 "plan",
                 "apply",
@@ -193,7 +201,9 @@ fn a_program_is_trained_measured_and_written() {
         assert!(json[key].is_number(), "{json}");
     }
     let steps = [&json["kept"], &json["dropped"]].map(|list| list.as_array().unwrap().len());
-    assert_eq!(steps.iter().sum::<usize>(), 1, "{json}");
+    let expected = 1 + usize::from(json["late"].is_object());
+    assert_eq!(steps.iter().sum::<usize>(), expected, "{json}");
+    assert!(json["late_functions"].as_u64().unwrap() >= 1, "{json}");
     assert!(json["planned_functions"].as_u64().unwrap() >= 1, "{json}");
     let expected = start(&app);
     assert_eq!(start(&folder.join("fast")).text(), expected.text());
@@ -328,8 +338,8 @@ fn a_branch_becomes_a_select_if_the_paths_before_it_do_not_tell_its_outcome() {
         assert!(marked.iter().all(|line| line.ends_with(" find")), "{text}");
         let shown = run_ok(&mut holloway(folder, &["plan", "show", &plan])).unwrap();
         let summary = match marks {
-            1 => "1 unpredictable branch\n",
-            _ => "0 unpredictable branches\n",
+            1 => "1 unpredictable branch,",
+            _ => "0 unpredictable branches,",
         };
         assert!(shown.text().contains(summary), "{}", shown.text());
         let words = ["plan", "apply", "-o", name, "--plan", &plan, "./search"];
@@ -539,6 +549,93 @@ fn indirect_calls_of_frequent_functions_become_direct() {
             assert!(calls_add(&fast), "{}", disassembly(&fast, "execute"));
         }
     }
+}
+
+/// A function that the optimizer inlines into two others. One takes its branch always, the other
+/// never.
+const COPIES_SOURCE: &str = "\
+#include <stdio.h>
+#include <stdlib.h>
+static unsigned history[64];
+static unsigned step(unsigned value) {
+  if (value % 3 == 0) {
+    history[value % 61] += value;
+    history[value % 53] ^= value << 3;
+    history[value % 47] -= history[value % 43] + 7;
+    return value * 5 + history[value % 41];
+  }
+  history[value % 59] -= value;
+  history[value % 37] ^= value >> 5;
+  history[value % 31] += history[value % 29] * 3;
+  return value ^ history[value % 23];
+}
+__attribute__((noinline)) static unsigned multiples(const unsigned *values, unsigned n) {
+  unsigned sum = 0;
+  for (unsigned i = 0; i < n; i++) sum = sum * 31 + step(values[2 * i]);
+  return sum;
+}
+__attribute__((noinline)) static unsigned others(const unsigned *values, unsigned n) {
+  unsigned sum = 0;
+  for (unsigned i = 0; i < n; i++) sum = sum * 33 + step(values[2 * i + 1]);
+  return sum;
+}
+int main(int argc, char **argv) {
+  unsigned n = argc > 1 ? atoi(argv[1]) : 0;
+  unsigned *values = malloc(2 * n * sizeof *values);
+  for (unsigned i = 0; i < n; i++) {
+    values[2 * i] = 3 * (i * 2654435761u % 1000003);
+    values[2 * i + 1] = 3 * (i * 2654435761u % 1000003) + 1;
+  }
+  unsigned first = multiples(values, n), second = others(values, n);
+  printf(\"%u %u\\n\", first, second);
+}
+";
+
+#[test]
+fn late_counts_are_those_of_each_inlined_copy() {
+    let scratch = scratch("optimize-late").unwrap();
+    let folder = scratch.path();
+    let source = folder.join("app.c");
+    std::fs::write(&source, COPIES_SOURCE).unwrap();
+    let app = cc(folder, &source, &["--embed"], "app");
+    let words = ["plan", "train", "-o", "app.plan", "./app", "--", "70000"];
+    run_ok(&mut holloway(folder, &words)).unwrap();
+    let plan = std::fs::read_to_string(folder.join("app.plan")).unwrap();
+    let (early, late) = plan.split_once("late\n").unwrap();
+    // The calls of a function, and the different counts of its edges.
+    let counts = |part: &str, name: &str| {
+        let mut functions = part.split("function ");
+        let named = format!(" {name}");
+        let function = functions.find(|f| f.lines().next().is_some_and(|l| l.ends_with(&named)))?;
+        let calls: u64 = function.split(' ').nth(1)?.parse().ok()?;
+        let lines = function.lines().skip(1).filter(|line| *line != "end");
+        let counts = lines.filter_map(|line| line.split_once(' ')?.1.parse().ok());
+        Some((calls, counts.collect::<BTreeSet<u64>>()))
+    };
+    let (calls, branches) = counts(early, "step").unwrap();
+    assert_eq!(calls, 140_000, "{plan}");
+    assert_eq!(branches, [70_000, 140_000].into(), "{plan}");
+    assert_eq!(counts(late, "step"), None, "{plan}");
+    for name in ["multiples", "others"] {
+        let (calls, edges) = counts(late, name).unwrap();
+        assert_eq!(calls, 1, "{plan}");
+        assert!(edges.is_subset(&[1, 69_999, 70_000].into()), "{plan}");
+    }
+    std::fs::write(folder.join("early.plan"), format!("{early}end\n")).unwrap();
+    let programs = ["app", "early"].map(|name| {
+        let plan = format!("{name}.plan");
+        let fast = format!("fast-{name}");
+        let words = ["plan", "apply", "-o", &fast, "--plan", &plan, "./app"];
+        run_ok(&mut holloway(folder, &words)).unwrap();
+        folder.join(fast)
+    });
+    let expected = run_ok(Command::new(&app).arg("9000")).unwrap().text();
+    for program in &programs {
+        let output = run_ok(Command::new(program).arg("9000")).unwrap();
+        assert_eq!(output.text(), expected);
+    }
+    let [with, without] = programs.map(|program| std::fs::read(program).unwrap());
+    assert!(with != without);
 }
 
 /// The address of a program's symbol.

@@ -1,5 +1,8 @@
-//! An optimization plan: the executions of each function's edges before any optimization, for a
-//! build that uses them.
+//! An optimization plan: the executions of each function's edges, for a build that uses them.
+//!
+//! *Early* counts are those of code that no optimizer has seen. *Late* counts are those of the code
+//! that the optimizer makes with the early counts: inlined copies of a function have counts of
+//! their own.
 //!
 //! A plan is a text file, so that people can read, edit, and compare it. Training writes it, and
 //! the weaver attaches its counts to the code as branch weights and entry counts.
@@ -11,6 +14,9 @@
 //! 2 3
 //! target 0 4 compare
 //! unpredictable 0 1
+//! late
+//! function 7c1e5b0f9a64d283 5 2 fib
+//! 0 2
 //! end
 //! ```
 //! - The first line names the format and its version.
@@ -27,6 +33,8 @@
 //! - `unpredictable EDGE COUNT` follows for each branch that a processor is expected to mispredict
 //!   often: the smallest number of the branch's edges, and the expected mispredictions. The branch
 //!   becomes a select if they are [a fifth](is_unpredictable) of its executions.
+//! - The line `late` comes once, or never. The functions before it have early counts, and those after
+//!   it have late counts.
 //! - The line `end` comes last, so that a plan that was cut short is not taken for a whole one.
 //! - Empty lines and lines that begin with `#` are ignored.
 //!
@@ -46,6 +54,8 @@ use crate::units::Count;
 
 /// The first line of a plan.
 const FIRST_LINE: &str = "holloway plan 1";
+/// The line between early and late counts.
+const LATE_LINE: &str = "late";
 /// The last line of a plan.
 const LAST_LINE: &str = "end";
 /// The beginning of a call target's line.
@@ -64,8 +74,12 @@ const EXECUTIONS_PER_MISPREDICTION: u64 = 5;
 /// graphs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    functions: BTreeMap<FunctionKey, FunctionPlan>,
+    functions: Functions,
+    /// The late counts.
+    late: Functions,
 }
+
+type Functions = BTreeMap<FunctionKey, FunctionPlan>;
 
 /// Identifies a function: its linkage name, and the hash of its graph.
 type FunctionKey = (Text, u64);
@@ -162,7 +176,7 @@ pub enum PlanError {
     },
     /// A line has no known form.
     #[error(
-        "line {line}: not `function HASH CALLS EDGES NAME`, `EDGE COUNT`, `target SITE COUNT NAME`, or `unpredictable EDGE COUNT`"
+        "line {line}: not `function HASH CALLS EDGES NAME`, `EDGE COUNT`, `target SITE COUNT NAME`, `unpredictable EDGE COUNT`, or `late`"
     )]
     Form {
         /// The number of the line, from 1.
@@ -195,15 +209,48 @@ impl FromIterator<(Text, u64, FunctionPlan)> for Plan {
 }
 
 impl Plan {
-    /// Adds a function's counts to the plan.
+    /// Adds a function's early counts to the plan.
     pub fn add(&mut self, name: Text, hash: u64, function: FunctionPlan) {
-        self.functions
-            .entry((name, hash))
-            .or_default()
-            .add(function);
+        add_function(&mut self.functions, (name, hash), function);
     }
 
-    /// The counts of the function with this linkage name and graph.
+    /// Adds all counts of another plan.
+    pub fn add_plan(&mut self, other: Self) {
+        for (key, function) in other.functions {
+            add_function(&mut self.functions, key, function);
+        }
+        for (key, function) in other.late {
+            add_function(&mut self.late, key, function);
+        }
+    }
+
+    /// Adds late counts: those of the functions of `late`.
+    pub fn add_late(&mut self, late: Self) {
+        for (key, function) in late.functions {
+            add_function(&mut self.late, key, function);
+        }
+    }
+
+    /// The number of functions with late counts.
+    pub fn late_functions(&self) -> usize {
+        self.late.len()
+    }
+
+    /// The late counts of the function with this linkage name and graph.
+    pub fn find_late(&self, name: &str, hash: u64) -> Option<&FunctionPlan> {
+        self.late.get(&(name.into(), hash))
+    }
+
+    /// The same plan, without late counts.
+    #[must_use]
+    pub fn without_late_counts(&self) -> Self {
+        Self {
+            functions: self.functions.clone(),
+            late: Functions::default(),
+        }
+    }
+
+    /// The early counts of the function with this linkage name and graph.
     pub fn find(&self, name: &str, hash: u64) -> Option<&FunctionPlan> {
         self.functions.get(&(name.into(), hash))
     }
@@ -242,7 +289,7 @@ impl Plan {
         plan
     }
 
-    /// All functions, ascending by name and hash.
+    /// All functions with early counts, ascending by name and hash.
     pub fn functions(&self) -> impl ExactSizeIterator<Item = (&Text, u64, &FunctionPlan)> {
         let functions = self.functions.iter();
         functions.map(|((name, hash), function)| (name, *hash, function))
@@ -251,21 +298,10 @@ impl Plan {
     /// Writes the plan as text. Control characters and backslashes in names are escaped.
     pub fn to_text(&self) -> String {
         let mut text = format!("{FIRST_LINE}\n");
-        for ((name, hash), function) in &self.functions {
-            let name = escape(name);
-            let (calls, edges) = (function.calls, function.edge_count);
-            let _ = writeln!(text, "function {hash:016x} {calls} {edges} {name}");
-            for (edge, count) in &function.taken {
-                let _ = writeln!(text, "{edge} {count}");
-            }
-            for ((site, name), count) in &function.targets {
-                let separator = if name.is_empty() { "" } else { " " };
-                let name = escape(name);
-                let _ = writeln!(text, "{TARGET}{site} {count}{separator}{name}");
-            }
-            for (edge, count) in &function.unpredictable {
-                let _ = writeln!(text, "{UNPREDICTABLE}{edge} {count}");
-            }
+        write_functions(&self.functions, &mut text);
+        if !self.late.is_empty() {
+            let _ = writeln!(text, "{LATE_LINE}");
+            write_functions(&self.late, &mut text);
         }
         text + LAST_LINE + "\n"
     }
@@ -285,7 +321,8 @@ impl Plan {
             return Err(PlanError::FirstLine);
         }
         let mut plan = Self::default();
-        let mut current: Option<(Text, u64, FunctionPlan)> = None;
+        let mut current: Option<(FunctionKey, FunctionPlan)> = None;
+        let mut is_late = false;
         let mut has_ended = false;
         for (content, line) in lines {
             if content.is_empty() || content.starts_with('#') {
@@ -300,10 +337,15 @@ impl Plan {
             }
             if let Some(header) = content.strip_prefix("function ") {
                 let next = function_line(header).ok_or(PlanError::Form { line })?;
-                plan.extend(current.replace(next));
+                plan.extend(current.replace(next), is_late);
                 continue;
             }
-            let (_, _, function) = current.as_mut().ok_or(PlanError::Form { line })?;
+            if content == LATE_LINE && !is_late {
+                plan.extend(current.take(), is_late);
+                is_late = true;
+                continue;
+            }
+            let (_, function) = current.as_mut().ok_or(PlanError::Form { line })?;
             if let Some(content) = content.strip_prefix(TARGET) {
                 let (target, count) = target_line(content).ok_or(PlanError::Form { line })?;
                 let last = function.targets.last_key_value();
@@ -329,22 +371,49 @@ impl Plan {
                 counts.insert(edge, count);
             }
         }
-        plan.extend(current);
+        plan.extend(current, is_late);
         match has_ended {
             true => Ok(plan),
             false => Err(PlanError::LastLine),
         }
     }
 
-    fn extend(&mut self, function: Option<(Text, u64, FunctionPlan)>) {
-        if let Some((name, hash, function)) = function {
-            self.add(name, hash, function);
+    fn extend(&mut self, function: Option<(FunctionKey, FunctionPlan)>, is_late: bool) {
+        if let Some((key, function)) = function {
+            let functions = match is_late {
+                true => &mut self.late,
+                false => &mut self.functions,
+            };
+            add_function(functions, key, function);
         }
     }
 }
 
+fn write_functions(functions: &Functions, text: &mut String) {
+    for ((name, hash), function) in functions {
+        let name = escape(name);
+        let (calls, edges) = (function.calls, function.edge_count);
+        let _ = writeln!(text, "function {hash:016x} {calls} {edges} {name}");
+        for (edge, count) in &function.taken {
+            let _ = writeln!(text, "{edge} {count}");
+        }
+        for ((site, name), count) in &function.targets {
+            let separator = if name.is_empty() { "" } else { " " };
+            let name = escape(name);
+            let _ = writeln!(text, "{TARGET}{site} {count}{separator}{name}");
+        }
+        for (edge, count) in &function.unpredictable {
+            let _ = writeln!(text, "{UNPREDICTABLE}{edge} {count}");
+        }
+    }
+}
+
+fn add_function(functions: &mut Functions, key: FunctionKey, function: FunctionPlan) {
+    functions.entry(key).or_default().add(function);
+}
+
 /// Reads the line of a function, after the word `function`.
-fn function_line(header: &str) -> Option<(Text, u64, FunctionPlan)> {
+fn function_line(header: &str) -> Option<(FunctionKey, FunctionPlan)> {
     let mut words = header.splitn(4, ' ');
     let hash = words.next().filter(|word| word.len() == 16)?;
     let hash = u64::from_str_radix(hash, 16).ok()?;
@@ -358,7 +427,7 @@ fn function_line(header: &str) -> Option<(Text, u64, FunctionPlan)> {
         edge_count,
         ..FunctionPlan::default()
     };
-    Some((name.into(), hash, function))
+    Some(((name.into(), hash), function))
 }
 
 /// Reads the line of a target, after the word `target`.
@@ -419,6 +488,9 @@ target 0 1
 target 0 4 compare
 unpredictable 0 1
 function 0000000000000001 0 0 main
+late
+function 7c1e5b0f9a64d283 5 2 fib
+0 2
 end
 ";
 
@@ -434,7 +506,16 @@ end
         assert_eq!(plan.unpredictable_branches(), 1);
         assert_eq!(plan.find("fib", 1), None);
         assert_eq!(plan.functions().len(), 2);
+        let late = plan.find_late("fib", 0x7c1e_5b0f_9a64_d283);
+        assert_eq!(late, Some(&function(5, &[2, 0])));
+        assert_eq!(plan.find("fib", 0x7c1e_5b0f_9a64_d283), None);
+        assert_eq!(plan.late_functions(), 1);
         assert_eq!(plan.to_text(), TEXT);
+        let without = plan.without_late_counts();
+        assert_eq!(
+            (without.late_functions(), without.functions().len()),
+            (0, 2)
+        );
     }
 
     #[test]
@@ -477,9 +558,7 @@ end
         };
         let mut sum = marked(90);
         let other = marked(30);
-        for (name, hash, function) in other.functions() {
-            sum.add(name.clone(), hash, function.clone());
-        }
+        sum.add_plan(other);
         let expect = BTreeMap::from([(1, Count(120))]);
         assert_eq!(sum.find("f", 7).expect("f").unpredictable, expect);
         let without = sum.without_unpredictable();
@@ -487,6 +566,19 @@ end
         assert_eq!(without.unpredictable_branches(), 0);
         assert!(!sum.mark_unpredictable(&"f".into(), 7, 2, Count(1)));
         assert!(!sum.mark_unpredictable(&"f".into(), 8, 1, Count(1)));
+    }
+
+    #[test]
+    fn late_counts_are_added_up() {
+        let late: Plan = [("f".into(), 7, function(3, &[1, 2]))]
+            .into_iter()
+            .collect();
+        let mut plan = Plan::default();
+        plan.add_late(late);
+        let mut sum = plan.clone();
+        sum.add_plan(plan);
+        assert_eq!(sum.find_late("f", 7), Some(&function(6, &[2, 4])));
+        assert_eq!(sum.functions().len(), 0);
     }
 
     #[test]
@@ -526,6 +618,8 @@ end
         check("FIRST\n", PlanError::LastLine);
         check("FIRST\nend\nend\n", PlanError::LastLine);
         check("FIRST\n0 1\n", PlanError::Form { line: 2 });
+        check("FIRST\nlate\nlate\nend\n", PlanError::Form { line: 3 });
+        check("FIRST\nlate\n0 1\nend\n", PlanError::Form { line: 3 });
         // No graph has so many edges.
         check(
             "FIRST\nfunction 0000000000000001 1 18446744073709551615 f\n",

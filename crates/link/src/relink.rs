@@ -34,6 +34,8 @@ pub enum Purpose<'a> {
     Training,
     /// The program records the sequences of paths in the functions with these linkage names.
     Sequences(&'a BTreeSet<String>),
+    /// The program is optimized by a plan, and counts what its optimized code does.
+    LateTraining(&'a Plan),
     /// The program is optimized by a plan.
     Optimized(&'a Plan),
 }
@@ -91,11 +93,13 @@ impl CarriedProgram {
         let early = match purpose {
             Purpose::Training => EarlyLink::Training,
             Purpose::Sequences(names) => EarlyLink::Sequences(patterns(names)),
+            Purpose::LateTraining(plan) => {
+                let (file, hash) = write_plan(plan, directory)?;
+                EarlyLink::LateTraining(file, hash)
+            }
             Purpose::Optimized(plan) => {
-                let file = directory.join("plan");
-                let text = plan.to_text();
-                std::fs::write(&file, &text).map_err(Error::writing(&file))?;
-                EarlyLink::Optimized(file, hash(text.as_bytes()))
+                let (file, hash) = write_plan(plan, directory)?;
+                EarlyLink::Optimized(file, hash)
             }
         };
         let flavor = match self.recipe.flavor {
@@ -128,6 +132,14 @@ impl CarriedProgram {
         };
         arguments.map(join).collect()
     }
+}
+
+/// Writes a plan into `directory`. Returns its file, and the hash of its content.
+fn write_plan(plan: &Plan, directory: &Path) -> Result<(PathBuf, String)> {
+    let file = directory.join("plan");
+    let text = plan.to_text();
+    std::fs::write(&file, &text).map_err(Error::writing(&file))?;
+    Ok((file, hash(text.as_bytes())))
 }
 
 /// Whether the linker leaves out the names of functions because of this argument. Training needs

@@ -39,6 +39,9 @@ pub(crate) enum EarlyLink {
     /// A program that records the sequences of paths in some functions: their patterns, one per
     /// line. Empty: in all functions.
     Sequences(String),
+    /// A program that is optimized by a plan, and counts what its optimized code does: the plan's
+    /// file, and the hash of its content.
+    LateTraining(PathBuf, String),
     /// A program that is optimized by a plan: the plan's file, and the hash of its content.
     Optimized(PathBuf, String),
 }
@@ -50,6 +53,7 @@ impl fmt::Display for EarlyLink {
             Self::Embed => f.write_str("embed"),
             // The kind and the patterns distinguish the results.
             Self::Training | Self::Sequences(_) => f.write_str("training"),
+            Self::LateTraining(_, hash) => write!(f, "late training {hash}"),
             Self::Optimized(_, hash) => write!(f, "optimized {hash}"),
         }
     }
@@ -132,7 +136,7 @@ impl LinkSettings {
     pub(crate) fn for_recipe(line: &Line, recipe_level: &str, early: EarlyLink) -> Result<Self> {
         let (kind, probes, only) = match &early {
             EarlyLink::Embed | EarlyLink::Optimized(..) => (Kind::Edges, false, String::new()),
-            EarlyLink::Training => (Kind::Edges, true, String::new()),
+            EarlyLink::Training | EarlyLink::LateTraining(..) => (Kind::Edges, true, String::new()),
             EarlyLink::Sequences(only) => (Kind::Loops, true, only.clone()),
         };
         let options = CollectOptions {

@@ -293,7 +293,13 @@ impl<'a> Weaver<'a> {
             Some(EarlyLink::Optimized(..)) => {
                 format!("{reason}: compiled without the plan's counts")
             }
-            Some(EarlyLink::Embed | EarlyLink::Training | EarlyLink::Sequences(_)) | None => {
+            Some(
+                EarlyLink::Embed
+                | EarlyLink::Training
+                | EarlyLink::Sequences(_)
+                | EarlyLink::LateTraining(..),
+            )
+            | None => {
                 format!("{reason}: linked without probes")
             }
         };
@@ -435,7 +441,9 @@ impl<'a> Weaver<'a> {
         }
         match &settings.early {
             None => {}
-            Some(EarlyLink::Optimized(plan, _)) if attempt.plan => {
+            Some(EarlyLink::Optimized(plan, _) | EarlyLink::LateTraining(plan, _))
+                if attempt.plan =>
+            {
                 option("--early", worker::OPTIMIZED.into());
                 option("--plan", plan.clone().into());
             }

@@ -112,12 +112,13 @@ impl Library {
         &self.path
     }
 
-    /// Lets the code generator move blocks that never ran out of functions that have counts, for
-    /// the rest of the process. The C API has no other way to this setting of LLVM.
+    /// Lets the code generator order blocks with ext-TSP, and move blocks that never ran out of
+    /// functions that have counts, for the rest of the process. The C API has no other way to these
+    /// settings of LLVM.
     ///
     /// By default LLVM also moves blocks whose count lies below a percentile of all counts. If most
     /// counts are equal, the percentile is that count, and rounding makes hot blocks cold.
-    pub fn split_cold_blocks(&self) {
+    pub fn lay_out_by_counts(&self) {
         static DONE: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
         let parse = self.api.LLVMParseCommandLineOptions;
         // Several values of this type can share a loaded library, which accepts an option once.
@@ -127,12 +128,13 @@ impl Library {
         }
         let words = [
             c"holloway",
+            c"-enable-ext-tsp-block-placement",
             c"-enable-split-machine-functions",
             c"-mfs-psi-cutoff=0",
             c"-mfs-count-threshold=1",
         ];
         let words = words.map(CStr::as_ptr);
-        let count = c_int::try_from(words.len()).expect("four words");
+        let count = c_int::try_from(words.len()).expect("five words");
         // SAFETY: `count` strings, which LLVM copies; no other thread uses LLVM's options.
         unsafe { parse(count, words.as_ptr(), c"".as_ptr()) };
     }

@@ -111,6 +111,18 @@ impl<'c> Module<'c> {
         unsafe { copy_text(get(self.raw(), &mut length), length) }
     }
 
+    /// Copies the module.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        // SAFETY: returns a new module of the same context, which is never null.
+        let raw = unsafe { (self.api().LLVMCloneModule)(self.raw()) };
+        Self {
+            raw: NonNull::new(raw).expect("LLVM copies every module"),
+            context: self.context,
+            name: self.name.clone(),
+        }
+    }
+
     /// Prints the module as LLVM assembly.
     pub fn to_text(&self) -> String {
         // SAFETY: returns a new string for us.

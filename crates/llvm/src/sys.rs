@@ -172,6 +172,7 @@ api! {
         fn LLVMGetTailCallKind(*mut LValue) -> c_int;
         fn LLVMGetMetadata(*mut LValue, c_uint) -> *mut LValue;
         fn LLVMSetMetadata(*mut LValue, c_uint, *mut LValue);
+        fn LLVMCloneModule(*mut LModule) -> *mut LModule;
         fn LLVMInstructionClone(*mut LValue) -> *mut LValue;
         fn LLVMInstructionRemoveFromParent(*mut LValue);
         fn LLVMInstructionEraseFromParent(*mut LValue);

@@ -12,6 +12,8 @@ use crate::numbers::{grouped, plural, unpredictable_branches};
 const EARLY: &str = "early";
 /// The name of the step that makes selects of unpredictable branches.
 const SELECTS: &str = "selects";
+/// The name of the step that uses the counts after the optimizer.
+const LATE: &str = "late";
 
 /// An optimization of a program, and its measurement.
 #[derive(Clone, Debug)]
@@ -34,52 +36,55 @@ pub struct Optimization {
     pub pairs: usize,
     /// The gain of the program over itself.
     pub noise: Gain,
-    /// The gain of the program with early counts.
-    pub gain: Gain,
+    /// The step that uses early counts: its gain over the program.
+    pub early: Measurement,
+    /// The step that makes selects of unpredictable branches: its gain over the program with early
+    /// counts. `None` if it changes nothing, so that it was not measured.
+    pub selects: Option<Measurement>,
+    /// The step that uses late counts: its gain over the program with the steps before it, of which
+    /// selects are included only if they are kept. `None` if it was not measured.
+    pub late: Option<Measurement>,
+    /// The gain of all kept steps over the program. `None` if none is kept.
+    pub kept: Option<Gain>,
     /// The instructions that the program and the one with early counts execute, if they were
     /// counted.
     pub instructions: Option<Instructions>,
-    /// Whether early counts are kept, and why.
-    pub verdict: Verdict,
-    /// The selects.
-    pub selects: SelectStep,
+    /// The instructions that the program executes with early counts, and with late counts too, if
+    /// they were counted.
+    pub late_instructions: Option<Instructions>,
+    /// The unpredictable branches.
+    pub unpredictable_branches: usize,
+    /// Functions of the plan with late counts.
+    pub late_functions: usize,
 }
 
-/// The step that makes selects of unpredictable branches.
+/// The measurement of a step.
 #[derive(Clone, Copy, Debug)]
-pub enum SelectStep {
-    /// The step changes nothing, so it was not measured.
-    Unmeasured {
-        /// The unpredictable branches.
-        branches: usize,
-    },
-    /// The program with early counts and selects was measured.
-    Measured {
-        /// The unpredictable branches.
-        branches: usize,
-        /// Its gain over the program with early counts.
-        own: Gain,
-        /// Its gain over the program.
-        total: Gain,
-        /// Whether the step is kept, and why.
-        verdict: Verdict,
-    },
-}
-
-impl SelectStep {
-    /// Whether the program with early counts and selects is kept.
-    pub fn is_kept(self) -> bool {
-        match self {
-            Self::Unmeasured { .. } => false,
-            Self::Measured { verdict, .. } => verdict.keeps(),
-        }
-    }
+pub struct Measurement {
+    /// The step's own gain.
+    pub gain: Gain,
+    /// Whether the step is kept, and why.
+    pub verdict: Verdict,
 }
 
 impl Optimization {
+    /// The names of the steps that were measured, and whether each is kept.
+    fn steps(&self) -> impl Iterator<Item = (&'static str, bool)> {
+        let is_kept = |step: Option<Measurement>| step.map(|step| step.verdict.keeps());
+        let steps = [
+            // Early counts are part of every other step.
+            (EARLY, Some(self.is_optimized())),
+            (SELECTS, is_kept(self.selects)),
+            (LATE, is_kept(self.late)),
+        ];
+        steps
+            .into_iter()
+            .filter_map(|(name, step)| Some((name, step?)))
+    }
+
     /// Whether the output is optimized.
     fn is_optimized(&self) -> bool {
-        self.verdict.keeps() || self.selects.is_kept()
+        self.kept.is_some()
     }
 }
 
@@ -107,10 +112,14 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         recipe_size,
         pairs,
         noise,
-        gain,
-        instructions,
-        verdict,
+        early,
         selects,
+        late,
+        kept,
+        instructions,
+        late_instructions,
+        unpredictable_branches: branches,
+        late_functions,
     } = optimization;
     // The name of a file may have a line break.
     let [program, output] = [program, output].map(|name| name.replace('\n', "\\n"));
@@ -140,37 +149,60 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
             QUIET * 100.0
         )?;
     }
-    writeln!(out, "CPU time      {} ({pairs})", percent(*gain))?;
+    writeln!(out, "CPU time      {} ({pairs})", percent(early.gain))?;
     match instructions {
-        Some(counted) => writeln!(
-            out,
-            "instructions  {:+.2} % saved ({} -> {}, callgrind)",
-            counted.saving() * 100.0,
-            grouped(counted.plain),
-            grouped(counted.other)
-        )?,
+        Some(counted) => writeln!(out, "instructions  {}", saving(*counted))?,
         None => writeln!(
             out,
             "instructions  not counted: valgrind is missing or cannot run the program, or a run takes longer than 4 s"
         )?,
     }
-    write_selects(*selects, &pairs, out)?;
-    writeln!(out, "early counts  {}", sentence(*verdict))?;
-    match selects {
-        SelectStep::Unmeasured { .. } => {}
-        SelectStep::Measured {
-            verdict: selects, ..
-        } => {
-            let with_counts = match selects.keeps() && !verdict.keeps() {
-                true => " (with early counts)",
-                false => "",
-            };
-            writeln!(
-                out,
-                "selects       {}{with_counts}",
-                time_sentence(*selects)
-            )?;
+    let branches_text = unpredictable_branches(*branches);
+    match (selects, branches) {
+        (Some(selects), _) => {
+            let gain = percent(selects.gain);
+            writeln!(out, "selects       {gain} ({pairs}, {branches_text})")?;
         }
+        (None, 0) => writeln!(
+            out,
+            "selects       none: no branch is unpredictable, so there is nothing to measure"
+        )?,
+        (None, _) => writeln!(
+            out,
+            "selects       none: {branches_text} marked, but the compiler makes the same program"
+        )?,
+    }
+    match (late, late_functions) {
+        (Some(late), _) => {
+            let functions = plural(*late_functions as u64, "function");
+            let gain = percent(late.gain);
+            writeln!(out, "late counts   {gain} ({pairs}, {functions})")?;
+            if let Some(counted) = late_instructions {
+                writeln!(out, "instructions  {}", saving(*counted))?;
+            }
+        }
+        (None, 0) => writeln!(out, "late counts   none: the plan has no late counts")?,
+        (None, _) => writeln!(
+            out,
+            "late counts   none: the compiler makes the same program"
+        )?,
+    }
+    let decided_later = [selects, late].into_iter().flatten();
+    if let Some(kept) = kept.filter(|_| decided_later.clone().any(|step| step.verdict.keeps())) {
+        writeln!(out, "kept steps    {} ({pairs})", percent(kept))?;
+    }
+    let with_counts = |step: &Measurement| match step.verdict.keeps() && !early.verdict.keeps() {
+        true => " (with early counts)",
+        false => "",
+    };
+    writeln!(out, "early counts  {}", sentence(early.verdict))?;
+    if let Some(selects) = selects {
+        let sentence = time_sentence(selects.verdict);
+        writeln!(out, "selects       {sentence}{}", with_counts(selects))?;
+    }
+    if let Some(late) = late {
+        let sentence = sentence(late.verdict);
+        writeln!(out, "late counts   {sentence}{}", with_counts(late))?;
     }
     match optimization.is_optimized() {
         true => writeln!(out, "{output} is optimized"),
@@ -178,29 +210,11 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
     }
 }
 
-/// Writes what selects gain.
-fn write_selects(step: SelectStep, pairs: &str, out: &mut dyn Write) -> io::Result<()> {
-    match step {
-        SelectStep::Unmeasured { branches: 0 } => writeln!(
-            out,
-            "selects       none: no branch is unpredictable, so there is nothing to measure"
-        ),
-        SelectStep::Unmeasured { branches } => writeln!(
-            out,
-            "selects       none: {} marked, but the compiler makes the same program",
-            unpredictable_branches(branches)
-        ),
-        SelectStep::Measured {
-            branches,
-            own,
-            total,
-            ..
-        } => {
-            let branches = unpredictable_branches(branches);
-            writeln!(out, "selects       {} ({pairs}, {branches})", percent(own))?;
-            writeln!(out, "both steps    {} ({pairs})", percent(total))
-        }
-    }
+/// The saving of instructions: `+5.00 % saved (1,000 -> 950, callgrind)`.
+fn saving(counted: Instructions) -> String {
+    let [plain, other] = [counted.plain, counted.other].map(grouped);
+    let saving = counted.saving() * 100.0;
+    format!("{saving:+.2} % saved ({plain} -> {other}, callgrind)")
 }
 
 /// Writes the optimization as JSON, one object and a newline. Section `optimize` of docs/json.md
@@ -209,30 +223,12 @@ fn write_selects(step: SelectStep, pairs: &str, out: &mut dyn Write) -> io::Resu
 /// # Errors
 /// If writing to `out` fails.
 pub fn json(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()> {
-    let is_optimized = optimization.is_optimized();
-    let mut steps = vec![(EARLY, is_optimized)];
-    let mut gain = optimization.gain;
-    let (branches, own) = match optimization.selects {
-        SelectStep::Unmeasured { branches } => (branches, None),
-        SelectStep::Measured {
-            branches,
-            own,
-            total,
-            verdict,
-        } => {
-            steps.push((SELECTS, verdict.keeps()));
-            if verdict.keeps() {
-                gain = total;
-            }
-            (branches, Some(own))
-        }
-    };
-    let (kept, dropped): (Vec<_>, Vec<_>) = steps.into_iter().partition(|(_, is_kept)| *is_kept);
+    let (kept, dropped): (Vec<_>, Vec<_>) = optimization.steps().partition(|(_, is_kept)| *is_kept);
     let [kept, dropped] =
         [kept, dropped].map(|steps| steps.into_iter().map(|(name, _)| name).collect());
     let document = Document {
         schema: SCHEMA,
-        gain: gain.into(),
+        gain: optimization.kept.unwrap_or(optimization.early.gain).into(),
         kept,
         dropped,
         noise_percent: optimization.noise.median * 100.0,
@@ -241,14 +237,17 @@ pub fn json(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()> 
         instructions: optimization.instructions.map(|counted| InstructionsRecord {
             plain: counted.plain,
             optimized: counted.other,
+            late: optimization.late_instructions.map(|late| late.other),
         }),
         functions: optimization.functions,
         functions_that_ran: optimization.functions_that_ran,
         planned_functions: optimization.planned_functions,
         recipe_bytes: optimization.recipe_size,
-        unpredictable_branches: branches,
-        early: optimization.gain.into(),
-        selects: own.map(GainRecord::from),
+        unpredictable_branches: optimization.unpredictable_branches,
+        late_functions: optimization.late_functions,
+        early: optimization.early.gain.into(),
+        selects: optimization.selects.map(|step| step.gain.into()),
+        late: optimization.late.map(|step| step.gain.into()),
     };
     write_document(&document, out)
 }
@@ -269,8 +268,10 @@ struct Document {
     planned_functions: u64,
     recipe_bytes: usize,
     unpredictable_branches: usize,
+    late_functions: usize,
     early: GainRecord,
     selects: Option<GainRecord>,
+    late: Option<GainRecord>,
 }
 
 #[derive(Serialize)]
@@ -294,6 +295,7 @@ impl From<Gain> for GainRecord {
 struct InstructionsRecord {
     plain: u64,
     optimized: u64,
+    late: Option<u64>,
 }
 
 /// A gain with its interval: `+3.2 % (95 %: +2.9 to +3.6)`.
@@ -333,8 +335,15 @@ fn sentence(verdict: Verdict) -> &'static str {
 mod tests {
     use super::*;
 
+    fn gain(median: f64, low: f64, high: f64) -> Gain {
+        Gain { median, low, high }
+    }
+
     fn example(verdict: Verdict) -> Optimization {
-        let gain = |median, low, high| Gain { median, low, high };
+        let early = Measurement {
+            gain: gain(0.0625, 0.05, 0.07),
+            verdict,
+        };
         Optimization {
             program: "./app".into(),
             output: "app.fast".into(),
@@ -345,26 +354,55 @@ mod tests {
             recipe_size: 168_697,
             pairs: 10,
             noise: gain(0.001, -0.002, 0.004),
-            gain: gain(0.0625, 0.05, 0.07),
+            early,
+            selects: None,
+            late: None,
+            kept: verdict.keeps().then_some(early.gain),
             instructions: Some(Instructions {
                 plain: 1000,
                 other: 950,
             }),
-            verdict,
-            selects: SelectStep::Unmeasured { branches: 0 },
+            late_instructions: None,
+            unpredictable_branches: 0,
+            late_functions: 0,
         }
     }
 
     fn with_selects(early: Verdict, selects: Verdict) -> Optimization {
-        let gain = |median, low, high| Gain { median, low, high };
+        let example = example(early);
+        let kept = match selects.keeps() {
+            true => Some(gain(0.25, 0.24, 0.26)),
+            false => example.kept,
+        };
         Optimization {
-            selects: SelectStep::Measured {
-                branches: 2,
-                own: gain(0.5, 0.48, 0.52),
-                total: gain(0.25, 0.24, 0.26),
+            unpredictable_branches: 2,
+            selects: Some(Measurement {
+                gain: gain(0.5, 0.48, 0.52),
                 verdict: selects,
-            },
-            ..example(early)
+            }),
+            kept,
+            ..example
+        }
+    }
+
+    fn with_late_counts(early: Verdict, late: Verdict) -> Optimization {
+        let example = example(early);
+        let kept = match late.keeps() {
+            true => Some(gain(0.075, 0.0625, 0.08)),
+            false => example.kept,
+        };
+        Optimization {
+            late: Some(Measurement {
+                gain: gain(0.0125, 0.01, 0.015),
+                verdict: late,
+            }),
+            late_instructions: Some(Instructions {
+                plain: 950,
+                other: 931,
+            }),
+            late_functions: 90,
+            kept,
+            ..example
         }
     }
 
@@ -384,6 +422,7 @@ noise         +0.10 % saved (95 %: -0.20 to +0.40) (10 pairs, ./app with itself)
 CPU time      +6.25 % saved (95 %: +5.00 to +7.00) (10 pairs)
 instructions  +5.00 % saved (1,000 -> 950, callgrind)
 selects       none: no branch is unpredictable, so there is nothing to measure
+late counts   none: the plan has no late counts
 early counts  kept: the program is faster
 app.fast is optimized
 ";
@@ -399,13 +438,14 @@ app.fast is optimized
         };
         let gains = "\
 selects       +50.00 % saved (95 %: +48.00 to +52.00) (10 pairs, 2 unpredictable branches)
-both steps    +25.00 % saved (95 %: +24.00 to +26.00) (10 pairs)
+late counts   none: the plan has no late counts
 ";
         check(
             Verdict::NoDifference,
             Verdict::Faster,
             &format!(
                 "{gains}\
+kept steps    +25.00 % saved (95 %: +24.00 to +26.00) (10 pairs)
 early counts  dropped: the gain cannot be told from noise
 selects       kept: the program is faster (with early counts)
 app.fast is optimized
@@ -424,13 +464,55 @@ app.fast is optimized
             ),
         );
         let same = Optimization {
-            selects: SelectStep::Unmeasured { branches: 1 },
+            unpredictable_branches: 1,
             ..example(Verdict::Slower)
         };
         let text = written(|out| write(&same, out));
         assert!(text.contains(
             "selects       none: 1 unpredictable branch marked, but the compiler makes the same program\n"
         ));
+    }
+
+    #[test]
+    fn late_counts_have_a_gain_and_a_verdict_of_their_own() {
+        let check = |early, late, expect: &str| {
+            let text = written(|out| write(&with_late_counts(early, late), out));
+            let (_, end) = text.split_once("to measure\n").expect("the measurements");
+            assert_eq!(end, expect);
+        };
+        let gains = "\
+late counts   +1.25 % saved (95 %: +1.00 to +1.50) (10 pairs, 90 functions)
+instructions  +2.00 % saved (950 -> 931, callgrind)
+";
+        check(
+            Verdict::Faster,
+            Verdict::Faster,
+            &format!(
+                "{gains}\
+kept steps    +7.50 % saved (95 %: +6.25 to +8.00) (10 pairs)
+early counts  kept: the program is faster
+late counts   kept: the program is faster
+app.fast is optimized
+"
+            ),
+        );
+        check(
+            Verdict::Faster,
+            Verdict::Slower,
+            &format!(
+                "{gains}\
+early counts  kept: the program is faster
+late counts   dropped: the program is slower
+app.fast is optimized
+"
+            ),
+        );
+        let same = Optimization {
+            late_functions: 90,
+            ..example(Verdict::Faster)
+        };
+        let text = written(|out| write(&same, out));
+        assert!(text.contains("late counts   none: the compiler makes the same program\n"));
     }
 
     #[test]
@@ -454,10 +536,11 @@ app.fast is optimized
             let text = written(|out| json(&with_selects(early, selects), out));
             assert!(text.starts_with(expect), "{text}");
             assert!(
-                text.contains("\"unpredictable_branches\":2,\"early\":{\"gain_percent\":6.25,"),
+                text.contains("\"unpredictable_branches\":2,\"late_functions\":0,\"early\":{\"gain_percent\":6.25,"),
                 "{text}"
             );
-            let own = "\"selects\":{\"gain_percent\":50.0,\"low\":48.0,\"high\":52.0}}\n";
+            let own =
+                "\"selects\":{\"gain_percent\":50.0,\"low\":48.0,\"high\":52.0},\"late\":null}\n";
             assert!(text.ends_with(own), "{text}");
         };
         check(
@@ -471,6 +554,20 @@ app.fast is optimized
             "{\"schema\":1,\"gain_percent\":6.25,\"low\":5.0,\"high\":7.000000000000001,\"kept\":[\"early\"],\"dropped\":[\"selects\"],",
         );
         let text = written(|out| json(&example(Verdict::Faster), out));
-        assert!(text.ends_with("\"selects\":null}\n"), "{text}");
+        assert!(
+            text.ends_with("\"selects\":null,\"late\":null}\n"),
+            "{text}"
+        );
+        let text = written(|out| json(&with_late_counts(Verdict::Faster, Verdict::Faster), out));
+        assert!(
+            text.starts_with(
+                "{\"schema\":1,\"gain_percent\":7.5,\"low\":6.25,\"high\":8.0,\"kept\":[\"early\",\"late\"],\"dropped\":[],"
+            ),
+            "{text}"
+        );
+        assert!(
+            text.contains("\"instructions\":{\"plain\":1000,\"optimized\":950,\"late\":931}"),
+            "{text}"
+        );
     }
 }

@@ -28,7 +28,7 @@ use crate::selection::functions_with_code;
 
 pub(crate) use selects::expand as expand_selects;
 pub(crate) use targets::promote;
-pub(crate) use weights::attach;
+pub(crate) use weights::{attach, attach_late};
 
 /// The passes that clean code up.
 const CLEAN: &str = "function(lower-expect,simplifycfg,sroa<modify-cfg>,early-cse),ipsccp,\

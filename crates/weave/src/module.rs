@@ -154,13 +154,13 @@ fn weave_once(
         }
         Some(EarlyBuild::Optimized(plan)) => {
             early::prepare(&mut module, &machine, opt_level)?;
-            let mut copy = Module::parse(&context, &options.name, bitcode)?;
-            early::prepare(&mut copy, &machine, opt_level)?;
-            planned_functions = early::attach(&mut module, &mut copy, plan, options);
-            llvm.split_cold_blocks();
+            planned_functions = early::attach(&mut module, plan, options);
+            llvm.lay_out_by_counts();
             module.verify("attaching the plan")?;
             early::promote(&mut module, &machine, opt_level)?;
             early::optimize(&mut module, &machine, opt_level)?;
+            early::attach_late(&mut module, plan, options);
+            module.verify("attaching the late counts")?;
         }
     }
     let mut map = ModuleMap {

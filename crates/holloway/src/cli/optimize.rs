@@ -16,8 +16,8 @@ Examples:
   holloway optimize -o app.fast --plan small.plan --plan large.plan ./app -- input.txt
   cargo holloway optimize --release -- input.txt
 
-The command after `--` is run about 45 times, and eleven times more if a branch is unpredictable. It
-must print the same text each time.";
+The command after `--` is run about 57 times, and about 22 times more if a branch is
+unpredictable. It must print the same text each time.";
 
 /// Examples below `cargo holloway optimize --help`.
 pub(crate) const CARGO_EXAMPLES: &str = "\
@@ -25,8 +25,8 @@ Examples:
   cargo holloway optimize --release -- input.txt
   cargo holloway optimize --release --bin app -o app.fast -- input.txt
 
-The command is run about 45 times, and eleven times more if a branch is unpredictable. It must print
-the same text each time.";
+The command is run about 57 times, and about 22 times more if a branch is unpredictable.
+It must print the same text each time.";
 
 /// Examples below `holloway plan --help`.
 pub(crate) const PLAN_EXAMPLES: &str = "\

@@ -6,8 +6,9 @@
 //!
 //! 1. `carried`: unpack the recipe, link the program for training, run it, and turn the counts of
 //!    all its processes into a plan; link the program with the plan.
-//! 2. `training`: make the plan, with the `names` of the functions that indirect calls have called. If a branch may be hard to predict, train a second time and mark
-//!    such branches in the plan. They become selects in another build.
+//! 2. `training`: make the plan, with the `names` of the functions that indirect calls have called.
+//!    If a branch may be hard to predict, train a second time and mark such branches in the plan.
+//!    They become selects in another build. Last, train a build that uses the plan, for late counts.
 //! 3. `measure`: run the program and its optimized builds in interleaved rounds, after pairs of the
 //!    program with itself. Compare what they print, and count their instructions.
 //! 4. `holloway_analysis::paired` decides, and `holloway_report::optimize` reports.
@@ -23,7 +24,7 @@ use std::process::{ExitCode, Stdio};
 
 use holloway_analysis::paired::Verdict;
 use holloway_format::Plan;
-use holloway_report::optimize::{self, Optimization, PlanSource, SelectStep};
+use holloway_report::optimize::{self, Measurement, Optimization, PlanSource};
 
 use crate::cli::OutputFormat;
 use crate::cli::optimize::{OptimizeArgs, OptimizeOptions};
@@ -31,7 +32,7 @@ use crate::failure::{Context, Failure, Result};
 use crate::printing::write_out;
 use crate::status;
 use carried::Carried;
-use measure::{Builds, Measured, SelectGains};
+use measure::{Build, Builds, Measured};
 
 /// Runs `holloway optimize`.
 ///
@@ -75,56 +76,47 @@ pub(crate) fn optimize(
     if let Some(file) = &options.write_plan {
         carried::write_plan(file, &plan)?;
     }
-    let (early, planned) = carried.apply(&plan.without_unpredictable(), "optimized")?;
     let branches = plan.unpredictable_branches();
-    let with_selects = match branches {
-        0 => None,
-        _ => Some(carried.apply(&plan, "selects")?.0),
-    };
-    let selects = with_selects.filter(|selects| !is_same_file(&early, selects));
-    let builds = Builds {
-        early: &early,
-        selects: selects.as_deref(),
-    };
-    let Measured {
-        noise,
-        early: gain,
-        selects: gains,
-        instructions,
-    } = measure::measure(&carried, &builds, args, options.pairs)?;
-    let verdict = Verdict::new(gain, noise, instructions);
-    let select_step = match gains {
-        None => SelectStep::Unmeasured { branches },
-        Some(SelectGains { own, total }) => {
-            let rest = if verdict.keeps() { own } else { total };
-            SelectStep::Measured {
-                branches,
-                own,
-                total,
-                verdict: Verdict::by_time(rest, noise),
-            }
+    let mut without_selects = plan.without_unpredictable();
+    if branches > 0 && source == PlanSource::Training {
+        without_selects = without_selects.without_late_counts();
+        let name = "late-training-without-selects";
+        training::train_late(&carried, &mut without_selects, args, name)?;
+    }
+    let (builds, planned_functions) = build(&carried, &without_selects, &plan)?;
+    let measured = measure::measure(&carried, &builds, args, options.pairs)?;
+    let Decision {
+        kept,
+        early,
+        selects,
+        late,
+    } = decide(&measured)?;
+    let kept_gain = match kept {
+        Build::Plain => None,
+        Build::Early | Build::Late | Build::Selects | Build::SelectsLate => {
+            Some(measured.gain(Build::Plain, kept)?)
         }
     };
-    let kept = match selects {
-        Some(selects) if select_step.is_kept() => selects,
-        _ if verdict.keeps() => early,
-        _ => carried.program.clone(),
-    };
-    carried::copy_program(&kept, output)?;
+    let kept_program = builds.get(&kept).expect("a build that was measured");
+    carried::copy_program(kept_program, output)?;
     let optimization = Optimization {
         program: program.display().to_string(),
         output: output.display().to_string(),
         source,
         functions: plan.functions().len(),
-        planned_functions: planned,
+        planned_functions,
         functions_that_ran: plan.functions().filter(|(_, _, f)| f.ran()).count(),
         recipe_size: carried.recipe_size(),
         pairs: options.pairs.get(),
-        noise,
-        gain,
-        instructions,
-        verdict,
-        selects: select_step,
+        noise: measured.noise,
+        early,
+        selects,
+        late,
+        kept: kept_gain,
+        instructions: measured.instructions(Build::Plain, Build::Early),
+        late_instructions: measured.instructions(Build::Early, Build::Late),
+        unpredictable_branches: branches,
+        late_functions: plan.late_functions(),
     };
     write_out(|out| match options.format {
         OutputFormat::Text => optimize::write(&optimization, out),
@@ -134,10 +126,96 @@ pub(crate) fn optimize(
     Ok(ExitCode::SUCCESS)
 }
 
+/// Builds the program with each step. A step that makes the same program as the steps before it has
+/// no build. Returns the builds, and the number of functions that the plan knows.
+///
+/// # Errors
+/// If the program cannot be linked, or the plan has no function of the program.
+fn build(carried: &Carried, without_selects: &Plan, plan: &Plan) -> Result<(Builds, u64)> {
+    let mut builds = Builds::from([(Build::Plain, carried.executable.clone())]);
+    let (early, planned_functions) =
+        carried.apply(&without_selects.without_late_counts(), Build::Early.name())?;
+    builds.insert(Build::Early, early);
+    let selects = plan.without_late_counts();
+    let (has_selects, has_late_counts) =
+        (plan.unpredictable_branches() > 0, plan.late_functions() > 0);
+    let steps = [
+        (Build::Late, has_late_counts, without_selects, Build::Early),
+        (Build::Selects, has_selects, &selects, Build::Early),
+        (Build::SelectsLate, has_late_counts, plan, Build::Selects),
+    ];
+    for (build, is_wanted, plan, before) in steps {
+        let Some(before) = builds.get(&before).filter(|_| is_wanted) else {
+            continue;
+        };
+        let (program, _) = carried.apply(plan, build.name())?;
+        if !is_same_file(&program, before) {
+            builds.insert(build, program);
+        }
+    }
+    Ok((builds, planned_functions))
+}
+
 /// Whether two builds are the same program.
 fn is_same_file(one: &Path, other: &Path) -> bool {
     let [one, other] = [one, other].map(std::fs::read);
     matches!((one, other), (Ok(one), Ok(other)) if one == other)
+}
+
+/// What the measurement says about each step, and the build that is kept.
+struct Decision {
+    kept: Build,
+    early: Measurement,
+    /// `None` if the step was not measured.
+    selects: Option<Measurement>,
+    late: Option<Measurement>,
+}
+
+/// Decides about the steps in turn. Each is compared with what was kept of the steps before it.
+///
+/// # Errors
+/// If the builds take no measurable time.
+fn decide(measured: &Measured) -> Result<Decision> {
+    let noise = measured.noise;
+    let mut kept = Build::Plain;
+    let gain = measured.gain(kept, Build::Early)?;
+    let instructions = measured.instructions(kept, Build::Early);
+    let verdict = Verdict::new(gain, noise, instructions);
+    let early = Measurement { gain, verdict };
+    if verdict.keeps() {
+        kept = Build::Early;
+    }
+    let mut selects = None;
+    if measured.has(Build::Selects) {
+        let verdict = Verdict::by_time(measured.gain(kept, Build::Selects)?, noise);
+        let gain = measured.gain(Build::Early, Build::Selects)?;
+        selects = Some(Measurement { gain, verdict });
+        if verdict.keeps() {
+            kept = Build::Selects;
+        }
+    }
+    let (before, build) = match kept {
+        Build::Selects => (Build::Selects, Build::SelectsLate),
+        Build::Plain | Build::Early | Build::Late | Build::SelectsLate => {
+            (Build::Early, Build::Late)
+        }
+    };
+    let mut late = None;
+    if measured.has(build) {
+        let instructions = measured.instructions(kept, build);
+        let verdict = Verdict::new(measured.gain(kept, build)?, noise, instructions);
+        let gain = measured.gain(before, build)?;
+        late = Some(Measurement { gain, verdict });
+        if verdict.keeps() {
+            kept = build;
+        }
+    }
+    Ok(Decision {
+        kept,
+        early,
+        selects,
+        late,
+    })
 }
 
 /// Reads plans, and adds up their counts.
@@ -149,9 +227,7 @@ pub(crate) fn read_plans(files: &[std::path::PathBuf]) -> Result<Plan> {
     for file in files {
         let bytes = std::fs::read(file).cannot(|| format!("read {}", file.display()))?;
         let plan = Plan::parse(&bytes).cannot(|| format!("take {} for a plan", file.display()))?;
-        for (name, hash, function) in plan.functions() {
-            sum.add(name.clone(), hash, function.clone());
-        }
+        sum.add_plan(plan);
     }
     Ok(sum)
 }

@@ -29,26 +29,23 @@ use crate::options::ModuleOptions;
 use crate::selection::{Selection, functions_with_code};
 
 /// Attaches the counts of `plan` to the functions of `module` with the same names and graphs. Other
-/// functions get none. A module whose compiler has used another profile keeps that profile. `copy`
-/// is the same module again. Returns the number of functions with counts.
-pub(crate) fn attach(
-    module: &mut Module<'_>,
-    copy: &mut Module<'_>,
-    plan: &Plan,
-    options: &ModuleOptions,
-) -> u64 {
+/// functions get none. A module whose compiler has used another profile keeps that profile. Returns
+/// the number of functions with counts.
+pub(crate) fn attach(module: &mut Module<'_>, plan: &Plan, options: &ModuleOptions) -> u64 {
     let summary = Summary::new(plan);
     if !summary.attach(module) {
         return 0;
     }
-    let counts = function_counts(copy, plan, options);
+    let mut copy = module.copy();
+    selects::expand(&mut copy);
+    let counts = function_counts(&mut copy, |name, hash| plan.find(name, hash), options);
     let temperatures = Temperatures::lookup(module);
     let mut planned = 0;
     for function in functions_with_code(module) {
         let Some(counts) = counts.get(&function.name()) else {
             continue;
         };
-        if mark_choices(function, &counts.branches) {
+        if mark(&choices(function), &counts.branches) {
             set_entry_count(function, counts.function.calls);
             temperatures.set(function, counts.function, &summary);
             if indirect_calls(function).count() == counts.indirect_calls {
@@ -58,6 +55,26 @@ pub(crate) fn attach(
         }
     }
     planned
+}
+
+/// Attaches the late counts of `plan` to the functions of `module` with the same names and graphs.
+/// Branches that never ran, and selects, keep the weights that the optimizer made of the early
+/// counts.
+pub(crate) fn attach_late(module: &mut Module<'_>, plan: &Plan, options: &ModuleOptions) {
+    if plan.late_functions() == 0 {
+        return;
+    }
+    let mut copy = module.copy();
+    let counts = function_counts(&mut copy, |name, hash| plan.find_late(name, hash), options);
+    for function in functions_with_code(module) {
+        let Some(counts) = counts.get(&function.name()) else {
+            continue;
+        };
+        let branches: Vec<_> = branches(function).map(Choice::Branch).collect();
+        if mark(&branches, &counts.branches) {
+            set_entry_count(function, counts.function.calls);
+        }
+    }
 }
 
 /// The counts of a function, in the form in which LLVM wants them.
@@ -79,10 +96,9 @@ struct BranchCounts {
 /// The counts of the functions that the plan knows, by linkage name.
 fn function_counts<'p>(
     copy: &mut Module<'_>,
-    plan: &'p Plan,
+    find: impl Fn(&str, u64) -> Option<&'p FunctionPlan>,
     options: &ModuleOptions,
 ) -> HashMap<String, FunctionCounts<'p>> {
-    selects::expand(copy);
     let selection = Selection::new(copy, options);
     make_room_for_probes(copy, &selection);
     let copy: &Module<'_> = copy;
@@ -97,7 +113,7 @@ fn function_counts<'p>(
             continue;
         };
         let name = function.name();
-        let known = plan.find(&name, hash(&planned.lowered));
+        let known = find(&name, hash(&planned.lowered));
         let weights = known.and_then(|known| edge_weights(&planned.lowered, known));
         if let (Some(function), Some(weights)) = (known, weights) {
             let branches = branch_counts(&planned.lowered, &weights, function);
@@ -218,16 +234,21 @@ fn choices(function: Function<'_>) -> Vec<Choice<'_>> {
     function.blocks().flat_map(of_block).collect()
 }
 
-/// Gives each choice of the function the counts of its outcomes, and marks those that are hard to
+/// Gives each choice of a function the counts of its outcomes, and marks those that are hard to
 /// predict. Choices that never ran get no counts. Returns whether the choices are those that were
 /// counted.
-fn mark_choices(function: Function<'_>, counts: &[BranchCounts]) -> bool {
-    let choices = choices(function);
+fn mark(choices: &[Choice<'_>], counts: &[BranchCounts]) -> bool {
     let lengths = counts.iter().map(|counts| counts.successors.len());
     if !choices.iter().map(Choice::outcomes).eq(lengths) {
         return false;
     }
-    let module = function.module();
+    let Some(first) = choices
+        .first()
+        .and_then(|choice| choice.instructions().first())
+    else {
+        return true;
+    };
+    let module = first.module();
     let [weights, unpredictable] = ["prof", "unpredictable"].map(|name| module.metadata_kind(name));
     for (choice, counts) in choices.iter().zip(counts) {
         let node = branch_weights(module, &counts.successors);

@@ -5,10 +5,11 @@
 //! elapsed time, it does not contain the time of other programs on a loaded machine. Each run's
 //! stdout goes to a file and is compared with that of the program's first run.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -24,34 +25,90 @@ use crate::status;
 /// The longest run whose instructions are counted: valgrind makes it about fifty times as long.
 const MAX_COUNTED: Duration = Duration::from_secs(4);
 
-/// What was measured.
-pub(super) struct Measured {
-    /// The gain of the program over itself.
-    pub(super) noise: Gain,
-    /// The gain of the build with early counts over the program.
-    pub(super) early: Gain,
-    /// The gains of the build with selects, if there is one.
-    pub(super) selects: Option<SelectGains>,
-    /// The instructions that the program and the build with early counts execute, if valgrind is
-    /// there and the runs are short.
-    pub(super) instructions: Option<Instructions>,
+/// A build of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Build {
+    /// The program.
+    Plain,
+    /// With early counts.
+    Early,
+    /// With early and late counts.
+    Late,
+    /// With early counts and selects.
+    Selects,
+    /// With early counts, selects, and late counts.
+    SelectsLate,
 }
 
-/// The gains of the build with early counts and selects.
-#[derive(Clone, Copy)]
-pub(super) struct SelectGains {
-    /// Over the build with early counts.
-    pub(super) own: Gain,
-    /// Over the program.
-    pub(super) total: Gain,
+impl Build {
+    /// The name of the build's directory.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Early => "early",
+            Self::Late => "late",
+            Self::Selects => "selects",
+            Self::SelectsLate => "selects-late",
+        }
+    }
+
+    /// Whether the build's instructions are counted. They do not show what selects gain.
+    fn is_counted(self) -> bool {
+        match self {
+            Self::Plain | Self::Early | Self::Late => true,
+            Self::Selects | Self::SelectsLate => false,
+        }
+    }
 }
 
 /// The builds of a program that are measured.
-pub(super) struct Builds<'a> {
-    /// The build with early counts.
-    pub(super) early: &'a Path,
-    /// The build with early counts and selects.
-    pub(super) selects: Option<&'a Path>,
+pub(super) type Builds = BTreeMap<Build, PathBuf>;
+
+/// What was measured.
+pub(super) struct Measured {
+    /// The program, as the user named it.
+    program: String,
+    /// The gain of the program over itself.
+    pub(super) noise: Gain,
+    /// The CPU times of each build, in seconds, by round.
+    times: BTreeMap<Build, Vec<f64>>,
+    /// The instructions that builds execute, if valgrind is there and the runs are short.
+    instructions: BTreeMap<Build, u64>,
+}
+
+impl Measured {
+    /// Whether a build was measured.
+    pub(super) fn has(&self, build: Build) -> bool {
+        self.times.contains_key(&build)
+    }
+
+    /// The gain of a build over another one. Both were measured.
+    ///
+    /// # Errors
+    /// If the builds take no measurable time.
+    pub(super) fn gain(&self, plain: Build, other: Build) -> Result<Gain> {
+        gain(&self.program, &self.times[&plain], &self.times[&other])
+    }
+
+    /// The instructions of two builds, if they were counted.
+    pub(super) fn instructions(&self, plain: Build, other: Build) -> Option<Instructions> {
+        Some(Instructions {
+            plain: *self.instructions.get(&plain)?,
+            other: *self.instructions.get(&other)?,
+        })
+    }
+}
+
+fn gain(program: &str, plain: &[f64], other: &[f64]) -> Result<Gain> {
+    let pairs = plain.iter().zip(other);
+    let pairs: Vec<Pair> = pairs
+        .map(|(&plain, &other)| Pair { plain, other })
+        .collect();
+    Gain::of_pairs(&pairs).ok_or_else(|| {
+        Failure::new(format_args!(
+            "{program} takes no measurable time: give arguments that make it work longer"
+        ))
+    })
 }
 
 /// Measures the program against its optimized builds.
@@ -60,46 +117,33 @@ pub(super) struct Builds<'a> {
 /// If a run fails or prints something else than the first run, or takes no time.
 pub(super) fn measure(
     carried: &Carried,
-    builds: &Builds<'_>,
+    builds: &Builds,
     args: &[OsString],
     pairs: NonZeroUsize,
 ) -> Result<Measured> {
-    status::line("Measuring", &carried.program.display().to_string());
+    let program = carried.program.display().to_string();
+    status::line("Measuring", &program);
     let runner = Runner::new(carried, args)?;
-    let plain = &carried.executable;
+    let plain = carried.executable.as_path();
     let progress = Progress::start("Measuring", "");
     let noise = runner.rounds(&[plain, plain], pairs, &progress)?;
-    let compared = [plain, builds.early].into_iter().chain(builds.selects);
-    let rounds = runner.rounds(&compared.collect::<Vec<_>>(), pairs, &progress)?;
-    let gain = |rounds: &[Vec<f64>], plain: usize, other: usize| {
-        let pair = |times: &Vec<f64>| Pair {
-            plain: times[plain],
-            other: times[other],
-        };
-        let pairs: Vec<Pair> = rounds.iter().map(pair).collect();
-        Gain::of_pairs(&pairs).ok_or_else(|| {
-            Failure::new(format_args!(
-                "{} takes no measurable time: give arguments that make it work longer",
-                carried.program.display()
-            ))
-        })
+    let noise = gain(&program, &noise[0], &noise[1])?;
+    let compared: Vec<&Path> = builds.values().map(PathBuf::as_path).collect();
+    let times = runner.rounds(&compared, pairs, &progress)?;
+    let counted: Vec<_> = builds
+        .iter()
+        .filter(|(build, _)| build.is_counted())
+        .collect();
+    let instructions = match runner.first_time <= MAX_COUNTED {
+        true => runner.instructions(&counted, &progress),
+        false => None,
     };
-    let measured = Measured {
-        noise: gain(&noise, 0, 1)?,
-        early: gain(&rounds, 0, 1)?,
-        selects: match builds.selects {
-            Some(_) => Some(SelectGains {
-                own: gain(&rounds, 1, 2)?,
-                total: gain(&rounds, 0, 2)?,
-            }),
-            None => None,
-        },
-        instructions: match runner.first_time <= MAX_COUNTED {
-            true => runner.instructions(plain, builds.early, &progress),
-            false => None,
-        },
-    };
-    Ok(measured)
+    Ok(Measured {
+        program,
+        noise,
+        times: builds.keys().copied().zip(times).collect(),
+        instructions: instructions.unwrap_or_default(),
+    })
 }
 
 /// Runs builds of a program, and compares what they print.
@@ -146,27 +190,25 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs each build once in each round, in every second round in reverse order. Returns the
-    /// times of each round, in seconds and in the order of the builds.
+    /// times of each build, in seconds and by round.
     fn rounds(
         &self,
         builds: &[&Path],
         count: NonZeroUsize,
         progress: &Progress,
     ) -> Result<Vec<Vec<f64>>> {
-        let mut rounds = Vec::with_capacity(count.get());
+        let mut times = vec![Vec::with_capacity(count.get()); builds.len()];
         for number in 0..count.get() {
             progress.set(&format!("round {} of {count}", number + 1));
             let mut order: Vec<usize> = (0..builds.len()).collect();
             if number % 2 == 1 {
                 order.reverse();
             }
-            let mut times = vec![0.0; builds.len()];
             for index in order {
-                times[index] = self.time(builds[index])?;
+                times[index].push(self.time(builds[index])?);
             }
-            rounds.push(times);
         }
-        Ok(rounds)
+        Ok(times)
     }
 
     fn time(&self, build: &Path) -> Result<f64> {
@@ -186,18 +228,19 @@ impl<'a> Runner<'a> {
         }))
     }
 
-    /// Counts the instructions that both builds execute, with valgrind. `None` if valgrind is
-    /// missing or cannot run the program.
+    /// Counts the instructions that builds execute, with valgrind. `None` if valgrind is missing or
+    /// cannot run the program.
     fn instructions(
         &self,
-        plain: &Path,
-        other: &Path,
+        builds: &[(&Build, &PathBuf)],
         progress: &Progress,
-    ) -> Option<Instructions> {
+    ) -> Option<BTreeMap<Build, u64>> {
         let valgrind = find_program("valgrind".as_ref())?;
         progress.set("counting instructions with valgrind");
-        let count = |(name, build): (&str, &Path)| {
-            let without = self.carried.scratch_file(name);
+        let count = |name: Build, build: &Path| {
+            let without = self
+                .carried
+                .scratch_file(&format!("{}-counted", name.name()));
             let build = without_debug_information(build, &without);
             let log = self.carried.scratch_file("callgrind.log");
             let mut option = OsString::from("--log-file=");
@@ -215,10 +258,10 @@ impl<'a> Runner<'a> {
             let text = std::fs::read_to_string(log).ok()?;
             status.success().then(|| collected(&text)).flatten()
         };
-        Some(Instructions {
-            plain: count(("plain-counted", plain))?,
-            other: count(("optimized-counted", other))?,
-        })
+        let counted = builds
+            .iter()
+            .map(|&(&name, build)| Some((name, count(name, build)?)));
+        counted.collect()
     }
 }
 

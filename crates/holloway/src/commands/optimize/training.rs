@@ -1,5 +1,5 @@
-//! Trains a program: one run counts edges, and a second run finds the branches that are hard to
-//! predict.
+//! Trains a program: one run counts edges before the optimizer, a second run finds the branches that
+//! are hard to predict, and a last run counts edges after the optimizer has used the first counts.
 //!
 //! Edge counts only tell candidates: branches with balanced outcomes. The second build records
 //! sequences of paths (`--collect loops`) in the functions with candidates, and nothing elsewhere.
@@ -21,7 +21,7 @@ use crate::failure::Result;
 use crate::{loading, status};
 
 /// Builds a program for training, runs it, and makes a plan of its counts. The program's stdout goes
-/// to `stdout`; that of a second run goes nowhere.
+/// to `stdout`; that of later runs goes nowhere.
 ///
 /// # Errors
 /// If the program cannot be linked or run, or fails, or leaves no counts.
@@ -31,7 +31,31 @@ pub(crate) fn train(carried: &Carried, args: &[OsString], stdout: Stdio) -> Resu
     let run = loading::load(&recorded.run)?;
     let mut plan = plan_of(&run, &FunctionNames::read(&recorded.program)?);
     mark_unpredictable(carried, args, &run, &mut plan)?;
+    train_late(carried, &mut plan, args, "late-training")?;
     Ok(plan)
+}
+
+/// Adds late counts to a plan without: builds the program with the plan, so that it counts what its
+/// optimized code does, and runs it. `name` names the build.
+///
+/// # Errors
+/// If the program cannot be linked or run, or fails, or leaves no counts.
+pub(super) fn train_late(
+    carried: &Carried,
+    plan: &mut Plan,
+    args: &[OsString],
+    name: &str,
+) -> Result<()> {
+    let program = carried.program.display();
+    status::line(
+        "Training",
+        &format!("{program} again, on its optimized code"),
+    );
+    let purpose = Purpose::LateTraining(plan);
+    let recorded = carried.record(purpose, name, args, Stdio::null())?;
+    let run = loading::load(&recorded.run)?;
+    plan.add_late(plan_of(&run, &FunctionNames::read(&recorded.program)?));
+    Ok(())
 }
 
 /// Marks the unpredictable branches of a plan. `run` has the counts of training with the same

@@ -285,8 +285,10 @@ impl Report<'_> {
             Some(frequency) if cycles >= 0.5 => format!(" ({})", seconds(cycles / frequency)),
             _ => String::new(),
         };
-        let cycles =
-            |cycles: Cycles| format!("{}{}", self.cycles(cycles), seconds(cycles.to_f64()));
+        let cycles = |cycles: Cycles| {
+            let most = self.most(cycles).to_f64();
+            format!("{}{}", self.cycles(cycles), seconds(most))
+        };
         let mut text = format!(
             "{} in all, {}{} of it above the base; cycles of one: base {}, average {}{}, 90 % {}",
             self.time(rank.total),

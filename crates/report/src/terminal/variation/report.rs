@@ -30,6 +30,14 @@ impl Report<'_> {
         }
     }
 
+    /// The cycles of a sample, or the most that they can be.
+    pub(super) fn most(&self, cycles: Cycles) -> Cycles {
+        match cycles {
+            Cycles(0 | 1) => self.ranking.floor,
+            cycles => cycles,
+        }
+    }
+
     pub(super) fn time(&self, cycles: f64) -> String {
         time(cycles, self.frequency)
     }

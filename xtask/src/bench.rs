@@ -33,7 +33,8 @@ mod totals;
 
 pub(crate) use builds::{Builds, measure as measure_builds};
 pub(crate) use callgrind::{
-    CommandCost, count as count_instructions, record as record_instructions,
+    BRANCH_OPTIONS, Branches, CommandCost, count as count_instructions,
+    record as record_instructions,
 };
 pub(crate) use options::Options;
 pub(crate) use programs::KeptBuilds;

@@ -14,7 +14,7 @@
 
 mod selects;
 
-use crate::bench::{Samples, count_instructions, geometric_mean};
+use crate::bench::{BRANCH_OPTIONS, Branches, Samples, count_instructions, geometric_mean};
 use crate::suite;
 use crate::workspace::{BuildProfile, build_holloway, root};
 use anyhow::{Context, Result, ensure};
@@ -27,7 +27,9 @@ use std::process::{Command, Stdio};
 use wait4::Wait4 as _;
 
 /// The programs of the page.
-const PROGRAMS: [&str; 3] = ["bzip2", "zlib", "json"];
+const PROGRAMS: [&str; 10] = [
+    "bzip2", "lua", "minisat", "sqlite", "xz", "zlib", "zstd", "json", "markdown", "png",
+];
 
 /// The text before the table.
 const HEAD: &str = "\
@@ -40,12 +42,23 @@ rustc, without LTO). Both train on the same input, and both are measured on anot
 - *plain*: the program that carries its bitcode, before it is optimized. It shows whether compiling
   at the link costs anything.
 - *compiler*: optimized by the compiler with its own counts.
-- *holloway*: optimized by Holloway by early counts. [Selects](#selects) are measured below, because
-  instructions do not show what they gain.
+- *early*: optimized by Holloway by early counts.
+- *holloway*: by early and [late counts](../optimize.md#late-counts). [Selects](#selects) are measured
+  below, because instructions do not show what they gain.
 
 Instructions are callgrind's, over those of the program that the compiler builds alone: below 1 is
 better. They are the same on every run. Rust programs are built by cargo's release profile with its
-16 codegen units (native, compiler), and with one (plain, holloway).
+16 codegen units (native, compiler), and with one (plain, early, holloway).
+";
+
+/// The text before the table of branches.
+const BRANCHES_HEAD: &str = "\
+## Branches
+
+Counted by callgrind in the machine code, within functions, over native. *Taken*: jumps, and
+conditional branches that were taken. *Mispredicted*: executions of conditional branches that a
+static predictor gets wrong, which predicts that branches backward are taken and others are not. By
+these two counts, Burger and Dybvig (1998) judge an order of blocks.
 ";
 
 /// The options of `cargo xtask study optimize`.
@@ -63,13 +76,14 @@ pub(crate) struct Options {
 }
 
 /// A way in which a program is built here.
-const BUILDS: [&str; 4] = ["native", "plain", "compiler", "holloway"];
+const BUILDS: [&str; 5] = ["native", "plain", "compiler", "early", "holloway"];
 
 /// The figures of a program, by build.
 struct Figures {
     name: &'static str,
-    instructions: [u64; 4],
-    cpu: [Samples; 4],
+    instructions: [u64; 5],
+    branches: [Branches; 5],
+    cpu: [Samples; 5],
 }
 
 /// Runs the study, prints it, and writes the page.
@@ -97,9 +111,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for workload in suite::chosen(&names) {
         let measured = measure(workload, options.rounds);
         figures.push(measured.with_context(|| workload.name.to_owned())?);
-        println!("{}", row(figures.last().expect("just pushed")));
+        println!("{}", tables(&figures, options.rounds));
     }
-    let table = table(&figures, options.rounds);
+    let table = tables(&figures, options.rounds);
     println!("{table}");
     if options.only.is_empty() {
         let selects = selects::section(options.rounds)?;
@@ -123,24 +137,34 @@ fn measure(workload: &'static Workload, rounds: NonZeroUsize) -> Result<Figures>
     let native = workload.build(&folder, Flavor::Native)?;
     let compiler = compiler_optimized(workload, &folder, &training)?;
     let plain = workload.build(&folder, Flavor::Embedded)?;
-    let holloway = holloway_optimized(workload, &plain, &training, scratch.path())?;
-    let builds = [native, plain, compiler, holloway];
+    let [early, holloway] = holloway_optimized(workload, &plain, &training, scratch.path())?;
+    let builds = [native, plain, compiler, early, holloway];
 
     let outputs = |build: &Path| -> Result<Vec<Vec<u8>>> {
         let outputs = workload.run(build, &input, Scale::Small, None)?;
         Ok(outputs.into_iter().map(|output| output.stdout).collect())
     };
     let expected = outputs(&builds[0])?;
-    let mut instructions = [0; 4];
+    let mut instructions = [0; 5];
+    let mut branches = [Branches::default(); 5];
     for (index, build) in builds.iter().enumerate() {
         let same = outputs(build)? == expected;
         ensure!(same, "{} prints something else", BUILDS[index]);
-        let costs = count_instructions(workload, build, &input, BUILDS[index], scratch.path())?;
-        instructions[index] = costs.iter().map(|cost| cost.instructions).sum();
+        let (label, options) = (BUILDS[index], &BRANCH_OPTIONS);
+        let costs = count_instructions(workload, build, &input, label, options, scratch.path())?;
+        for cost in costs {
+            instructions[index] += cost.instructions;
+            let Branches {
+                taken,
+                mispredicted,
+            } = Branches::read(&cost.file)?;
+            branches[index].taken += taken;
+            branches[index].mispredicted += mispredicted;
+        }
     }
     let quick = scratch.path().join("quick");
     workload.write_input(&quick, Scale::Quick)?;
-    let mut cpu: [Samples; 4] = Default::default();
+    let mut cpu: [Samples; 5] = Default::default();
     for round in 0..rounds.get() {
         for number in 0..builds.len() {
             let index = (round + number) % builds.len();
@@ -150,6 +174,7 @@ fn measure(workload: &'static Workload, rounds: NonZeroUsize) -> Result<Figures>
     Ok(Figures {
         name: workload.name,
         instructions,
+        branches,
         cpu,
     })
 }
@@ -174,31 +199,48 @@ fn compiler_optimized(workload: &Workload, folder: &Path, training: &Path) -> Re
     workload.build(folder, Flavor::PeerOptimized)
 }
 
-/// Trains a program that carries its bitcode, and builds it with the sum of the plans.
+/// Trains a program that carries its bitcode, and builds it with the sum of the plans: with early
+/// counts, and with late counts too.
 fn holloway_optimized(
     workload: &Workload,
     plain: &Path,
     training: &Path,
     folder: &Path,
-) -> Result<PathBuf> {
-    let optimized = folder.join("optimized");
-    let mut apply = holloway_command(["plan", "apply"]);
-    apply.arg("-o").arg(&optimized).arg(plain);
+) -> Result<[PathBuf; 2]> {
+    let mut builds = ["early", "holloway"].map(|name| {
+        let optimized = folder.join(name);
+        let mut apply = holloway_command(["plan", "apply"]);
+        apply.arg("-o").arg(&optimized).arg(plain);
+        (optimized, apply)
+    });
     for (number, command) in workload
         .commands(plain, training, Scale::Train)
         .iter()
         .enumerate()
     {
-        let plan = folder.join(format!("{number}.plan"));
+        let [early, all] =
+            ["early", "all"].map(|name| folder.join(format!("{number}.{name}.plan")));
         let mut train = holloway_command(["plan", "train"]);
-        train.arg("-o").arg(&plan).arg(plain);
+        train.arg("-o").arg(&all).arg(plain);
         train.arg("--").args(command.get_args());
         run_ok(train.current_dir(training))?;
-        selects::remove_marks(&plan, &plan)?;
-        apply.arg("--plan").arg(plan);
+        selects::remove_marks(&all, &all)?;
+        remove_late_counts(&all, &early)?;
+        for ((_, apply), plan) in builds.iter_mut().zip([early, all]) {
+            apply.arg("--plan").arg(plan);
+        }
     }
-    run_ok(&mut apply)?;
-    Ok(optimized)
+    for (_, apply) in &mut builds {
+        run_ok(apply)?;
+    }
+    Ok(builds.map(|(optimized, _)| optimized))
+}
+
+/// Writes a plan without its late counts.
+fn remove_late_counts(plan: &Path, early: &Path) -> Result<()> {
+    let text = std::fs::read_to_string(plan)?;
+    let (counts, _) = text.split_once("\nlate\n").context("no late counts")?;
+    Ok(std::fs::write(early, format!("{counts}\nend\n"))?)
 }
 
 /// The CPU time of a run.
@@ -217,58 +259,95 @@ fn cpu_seconds(workload: &Workload, executable: &Path, input: &Path) -> Result<f
     Ok(sum)
 }
 
-fn row(figures: &Figures) -> String {
-    let Figures {
-        name,
-        instructions,
-        cpu,
-    } = figures;
-    let native = instructions[0];
-    let ratio = |index: usize| instructions[index] as f64 / native as f64;
-    let time = |index: usize| cpu[index].over(&cpu[0]).median();
+impl Figures {
+    /// The instructions of a build over those of another one.
+    fn instructions(&self, index: usize, base: usize) -> f64 {
+        self.instructions[index] as f64 / self.instructions[base] as f64
+    }
+
+    /// The CPU time of a build over that of the native one.
+    fn time(&self, index: usize) -> f64 {
+        self.cpu[index].over(&self.cpu[0]).median()
+    }
+
+    /// The branches of a build over those of the native one.
+    fn branches(&self, index: usize, count: fn(&Branches) -> u64) -> f64 {
+        count(&self.branches[index]) as f64 / count(&self.branches[0]) as f64
+    }
+}
+
+/// The geometric mean of a figure over programs.
+fn mean(programs: &[Figures], figure: impl Fn(&Figures) -> f64) -> f64 {
+    geometric_mean(programs.iter().map(figure))
+}
+
+/// A row of the table of instructions and times: of one program, or the mean of several.
+fn row(name: &str, native: &str, programs: &[Figures]) -> String {
+    let instructions = |index, base| mean(programs, |program| program.instructions(index, base));
+    let time = |index| mean(programs, |program| program.time(index));
     format!(
-        "| {name} | {:.1} M | {:.4} | {:.4} | {:.4} | {:.4} | {:.3} | {:.3} |",
-        native as f64 / 1e6,
-        ratio(1),
-        ratio(2),
-        ratio(3),
-        ratio(3) / ratio(2),
+        "| {name} | {native} | {:.4} | {:.4} | {:.4} | {:.4} | {:.4} | {:.3} | {:.3} | {:.3} |\n",
+        instructions(1, 0),
+        instructions(2, 0),
+        instructions(3, 0),
+        instructions(4, 0),
+        instructions(4, 2),
         time(2),
-        time(3)
+        time(3),
+        time(4)
     )
 }
 
-fn table(figures: &[Figures], rounds: NonZeroUsize) -> String {
+/// A row of the table of branches: of one program, or the mean of several.
+fn branch_row(name: &str, natives: [&str; 2], programs: &[Figures]) -> String {
+    let taken = |index| {
+        mean(programs, |program| {
+            program.branches(index, |counts| counts.taken)
+        })
+    };
+    let wrong = |index| {
+        mean(programs, |program| {
+            program.branches(index, |counts| counts.mispredicted)
+        })
+    };
+    format!(
+        "| {name} | {} | {:.3} | {:.3} | {:.3} | {} | {:.3} | {:.3} | {:.3} |\n",
+        natives[0],
+        taken(2),
+        taken(3),
+        taken(4),
+        natives[1],
+        wrong(2),
+        wrong(3),
+        wrong(4)
+    )
+}
+
+fn millions(count: u64) -> String {
+    format!("{:.1} M", count as f64 / 1e6)
+}
+
+fn tables(figures: &[Figures], rounds: NonZeroUsize) -> String {
     let mut table = String::from(
-        "| program | native | plain | compiler | holloway | holloway / compiler | time, compiler | time, holloway |\n\
-         |---|---|---|---|---|---|---|---|\n",
+        "| program | native | plain | compiler | early | holloway | holloway / compiler | time, compiler | time, early | time, holloway |\n\
+         |---|---|---|---|---|---|---|---|---|---|\n",
     );
     for program in figures {
-        table += &row(program);
-        table.push('\n');
+        let native = millions(program.instructions[0]);
+        table += &row(program.name, &native, std::slice::from_ref(program));
     }
-    let mean = |index: usize, base: usize| {
-        let ratios = figures
-            .iter()
-            .map(|program| program.instructions[index] as f64 / program.instructions[base] as f64);
-        geometric_mean(ratios)
-    };
-    let time = |index: usize| {
-        let ratios = figures
-            .iter()
-            .map(|program| program.cpu[index].over(&program.cpu[0]).median());
-        geometric_mean(ratios)
-    };
+    table += &row("*geometric mean*", "", figures);
     table += &format!(
-        "| *geometric mean* | | {:.4} | {:.4} | {:.4} | {:.4} | {:.3} | {:.3} |\n\n\
-         Times are CPU times over native: medians of {rounds} rounds. On a busy machine, they are \
-         good to a few\npercent.\n",
-        mean(1, 0),
-        mean(2, 0),
-        mean(3, 0),
-        mean(3, 2),
-        time(2),
-        time(3)
+        "\nTimes are CPU times over native: medians of {rounds} rounds. On a busy machine, they are \
+         good to a few\npercent.\n\n{BRANCHES_HEAD}\n\
+         | program | taken, native | compiler | early | holloway | mispredicted, native | compiler | early | holloway |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
     );
-    table
+    for program in figures {
+        let native = program.branches[0];
+        let natives = [native.taken, native.mispredicted].map(millions);
+        let natives = natives.each_ref().map(String::as_str);
+        table += &branch_row(program.name, natives, std::slice::from_ref(program));
+    }
+    table + &branch_row("*geometric mean*", ["", ""], figures)
 }

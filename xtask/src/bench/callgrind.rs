@@ -81,6 +81,63 @@ pub(crate) struct CommandCost {
     pub(crate) file: PathBuf,
 }
 
+/// The options of callgrind for [`Branches::read`].
+pub(crate) const BRANCH_OPTIONS: [&str; 3] = [
+    "--collect-jumps=yes",
+    "--dump-instr=yes",
+    "--compress-pos=no",
+];
+
+/// The branches within functions that a program executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Branches {
+    /// Jumps, and conditional branches that were taken.
+    pub(crate) taken: u64,
+    /// Executions of conditional branches that a static predictor gets wrong. It predicts that
+    /// branches backward are taken, and others are not (Burger, Dybvig 1998, section 3).
+    pub(crate) mispredicted: u64,
+}
+
+impl Branches {
+    /// Reads the branches from a file of callgrind, made with [`BRANCH_OPTIONS`].
+    ///
+    /// # Errors
+    /// If the file cannot be read, or has another form.
+    pub(crate) fn read(file: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(file)?;
+        let branches = Self::parse(&text);
+        branches.with_context(|| format!("{}: unknown form of a jump", file.display()))
+    }
+
+    /// A line `jump=EXECUTIONS TARGET …` or `jcnd=TAKEN/EXECUTIONS TARGET …` stands before the line
+    /// that begins with the address of the jump.
+    fn parse(text: &str) -> Option<Self> {
+        let mut branches = Self::default();
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            if let Some(jump) = line.strip_prefix("jump=") {
+                branches.taken += jump.split(' ').next()?.parse::<u64>().ok()?;
+            } else if let Some(condition) = line.strip_prefix("jcnd=") {
+                let mut words = condition.split(' ');
+                let (taken, executed) = words.next()?.split_once('/')?;
+                let (taken, executed): (u64, u64) = (taken.parse().ok()?, executed.parse().ok()?);
+                let target = address(words.next()?)?;
+                let is_backward = target <= address(lines.next()?.split(' ').next()?)?;
+                branches.taken += taken;
+                branches.mispredicted += match is_backward {
+                    true => executed.checked_sub(taken)?,
+                    false => taken,
+                };
+            }
+        }
+        Some(branches)
+    }
+}
+
+fn address(word: &str) -> Option<u64> {
+    u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()
+}
+
 /// Runs the commands of one run with the small input under callgrind. A woven program stores its
 /// profile below `folder`/data.
 ///
@@ -94,11 +151,12 @@ pub(crate) fn record(
 ) -> Result<Vec<CommandCost>> {
     let input = kept_builds.input(workload, Scale::Small)?;
     let executable = kept_builds.executable(workload.source, flavor);
-    count(workload, &executable, &input, flavor.name(), folder)
+    count(workload, &executable, &input, flavor.name(), &[], folder)
 }
 
 /// Runs the commands of one run of an executable with its small input under callgrind. The files of
-/// callgrind are beside the executable and have `label` in their names.
+/// callgrind are beside the executable and have `label` in their names. `options` are further options
+/// of callgrind.
 ///
 /// # Errors
 /// If valgrind is missing, or if a command fails.
@@ -107,6 +165,7 @@ pub(crate) fn count(
     executable: &Path,
     input: &Path,
     label: &str,
+    options: &[&str],
     folder: &Path,
 ) -> Result<Vec<CommandCost>> {
     let stripped = without_lines(executable, folder)?;
@@ -117,7 +176,7 @@ pub(crate) fn count(
         .enumerate()
     {
         let file = executable.with_file_name(format!("{}-{label}-{i}.callgrind", workload.name));
-        let mut command = under_valgrind(program, &file);
+        let mut command = under_valgrind(program, options, &file);
         command.env("HOLLOWAY_DATA", folder.join("data"));
         command.env("LLVM_PROFILE_FILE", folder.join("peer.profraw"));
         let printed = run_ok(&mut command)
@@ -146,13 +205,40 @@ fn without_lines(executable: &Path, scratch: &Path) -> Result<PathBuf> {
 
 /// Returns the same command under callgrind, which writes its file (for `callgrind_annotate`) to
 /// `output`.
-fn under_valgrind(program: &Command, output: &Path) -> Command {
+fn under_valgrind(program: &Command, options: &[&str], output: &Path) -> Command {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--error-limit=no"]);
+    command.args(options);
     command.arg(format!("--callgrind-out-file={}", output.display()));
     command.arg(program.get_program()).args(program.get_args());
     if let Some(folder) = program.get_current_dir() {
         command.current_dir(folder);
     }
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Branches;
+
+    #[test]
+    fn branches_are_read_from_callgrinds_file() {
+        let text = "\
+fn=(1) main
+0x1000 0 5
+jump=7 0x2000 0
+0x1004 0
+jcnd=3/10 0x2000 0
+0x1008 0
+jcnd=8/9 0x1000 0
+0x100c 0
+";
+        let expect = Branches {
+            taken: 7 + 3 + 8,
+            mispredicted: 3 + 1,
+        };
+        assert_eq!(Branches::parse(text), Some(expect));
+        assert_eq!(Branches::parse("jcnd=1/2 +3 0\n0x1 0\n"), None);
+        assert_eq!(Branches::parse(""), Some(Branches::default()));
+    }
 }

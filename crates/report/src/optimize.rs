@@ -49,8 +49,8 @@ pub struct Optimization {
     /// The instructions that the program and the one with early counts execute, if they were
     /// counted.
     pub instructions: Option<Instructions>,
-    /// The instructions that the program executes with early counts, and with late counts too, if
-    /// they were counted.
+    /// The instructions that the program executes without late counts, and with them, if they were
+    /// counted: not if selects are kept.
     pub late_instructions: Option<Instructions>,
     /// The unpredictable branches.
     pub unpredictable_branches: usize,

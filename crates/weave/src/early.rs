@@ -14,6 +14,8 @@
 //!   the whole program, which says what is hot. It marks the branches that are hard to predict.
 //! - [`promote`] makes direct calls of the most frequent targets of indirect calls.
 //! - [`optimize`] runs the pipeline of a normal build.
+//! - [`attach_late`] replaces the weights by counts of the optimized code, if the plan has them.
+//!   They come from a build with the same early counts, whose probes came after the optimizer.
 
 mod selects;
 mod summary;

@@ -22,7 +22,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{ExitCode, Stdio};
 
-use holloway_analysis::paired::Verdict;
+use holloway_analysis::paired::{Instructions, Verdict};
 use holloway_format::Plan;
 use holloway_report::optimize::{self, Measurement, Optimization, PlanSource};
 
@@ -90,6 +90,7 @@ pub(crate) fn optimize(
         early,
         selects,
         late,
+        late_instructions,
     } = decide(&measured)?;
     let kept_gain = match kept {
         Build::Plain => None,
@@ -114,7 +115,7 @@ pub(crate) fn optimize(
         late,
         kept: kept_gain,
         instructions: measured.instructions(Build::Plain, Build::Early),
-        late_instructions: measured.instructions(Build::Early, Build::Late),
+        late_instructions,
         unpredictable_branches: branches,
         late_functions: plan.late_functions(),
     };
@@ -169,6 +170,7 @@ struct Decision {
     /// `None` if the step was not measured.
     selects: Option<Measurement>,
     late: Option<Measurement>,
+    late_instructions: Option<Instructions>,
 }
 
 /// Decides about the steps in turn. Each is compared with what was kept of the steps before it.
@@ -215,6 +217,7 @@ fn decide(measured: &Measured) -> Result<Decision> {
         early,
         selects,
         late,
+        late_instructions: measured.instructions(before, build),
     })
 }
 

@@ -27,8 +27,8 @@ use std::process::{Command, Stdio};
 use wait4::Wait4 as _;
 
 /// The programs of the page.
-const PROGRAMS: [&str; 10] = [
-    "bzip2", "lua", "minisat", "sqlite", "xz", "zlib", "zstd", "json", "markdown", "png",
+const PROGRAMS: [&str; 7] = [
+    "bzip2", "lua", "minisat", "sqlite", "zlib", "json", "markdown",
 ];
 
 /// The text before the table.

@@ -41,8 +41,8 @@ pub struct Optimization {
     /// The step that makes selects of unpredictable branches: its gain over the program with early
     /// counts. `None` if it changes nothing, so that it was not measured.
     pub selects: Option<Measurement>,
-    /// The step that uses late counts: its gain over the program with the steps before it, of which
-    /// selects are included only if they are kept. `None` if it was not measured.
+    /// The step that uses late counts: its gain over the program with early counts, and with selects
+    /// if these are kept. `None` if it was not measured.
     pub late: Option<Measurement>,
     /// The gain of all kept steps over the program. `None` if none is kept.
     pub kept: Option<Gain>,

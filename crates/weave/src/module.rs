@@ -159,8 +159,11 @@ fn weave_once(
             module.verify("attaching the plan")?;
             early::promote(&mut module, &machine, opt_level)?;
             early::optimize(&mut module, &machine, opt_level)?;
-            early::attach_late(&mut module, plan, options);
-            module.verify("attaching the late counts")?;
+            // A module whose compiler has used another profile keeps it.
+            if planned_functions > 0 && plan.late_functions() > 0 {
+                early::attach_late(&mut module, plan, options);
+                module.verify("attaching the late counts")?;
+            }
         }
     }
     let mut map = ModuleMap {

@@ -173,7 +173,8 @@ struct Decision {
     late_instructions: Option<Instructions>,
 }
 
-/// Decides about the steps in turn. Each is compared with what was kept of the steps before it.
+/// Decides about the steps in turn: early counts, selects, late counts. The build with each step is
+/// compared with the last build that was kept.
 ///
 /// # Errors
 /// If the builds take no measurable time.

@@ -61,9 +61,6 @@ pub(crate) fn attach(module: &mut Module<'_>, plan: &Plan, options: &ModuleOptio
 /// Branches that never ran, and selects, keep the weights that the optimizer made of the early
 /// counts.
 pub(crate) fn attach_late(module: &mut Module<'_>, plan: &Plan, options: &ModuleOptions) {
-    if plan.late_functions() == 0 {
-        return;
-    }
     let mut copy = module.copy();
     let counts = function_counts(&mut copy, |name, hash| plan.find_late(name, hash), options);
     for function in functions_with_code(module) {

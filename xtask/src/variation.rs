@@ -260,36 +260,45 @@ fn page(
     writeln!(page, "Measured on: {}.\n", machine::description())?;
     writeln!(
         page,
-        "## What is slow at times\n\n`holloway run --burst {BURST}` on the program as it is: paths whose times vary, by function (times are with what paths call, so a caller's \
-         variation holds its callees').\n\n| function | net variation, share of the run |\n|---|---|"
+        "## Which paths are slow sometimes\n\n\
+         The table shows the net variation of the original program by function, from `holloway run --burst\n\
+         {BURST}`. *Net variation* is the time of a path's executions above its base time, all together. Times\n\
+         include callees, so the variation of a caller includes that of its callees.\n\n\
+         | function | net variation, share of the run |\n|---|---|"
     )?;
     for (name, share) in functions.iter().take(FUNCTIONS.max(rank + 1)) {
         writeln!(page, "| `{name}` | {:.1} % |", share * 100.0)?;
     }
     writeln!(
         page,
-        "\nPaths of `propagate` among all, by `holloway report`:\n\n```text\n{}\n```\n",
+        "\nThe paths of `propagate`, with their ranks among all paths, by `holloway report`:\n\n```text\n{}\n```\n",
         before.shown()
     )?;
     let advice = advice(before)?;
     if !advice.is_empty() {
-        writeln!(page, "What the report advises for them:\n")?;
+        writeln!(page, "The report's advice for these paths:\n")?;
         for line in advice.iter().take(ADVICE) {
             writeln!(page, "- {line}")?;
         }
         writeln!(page)?;
     }
+    let is_advised = advice.iter().any(|line| line.contains(ADVISED));
+    let advised = if is_advised { ABOUT_ADVICE } else { "" };
     writeln!(
         page,
-        "## What the rule gives\n\nThe paper's rule is to prefetch, for every load on the path, what the next turn of the loop loads, or the one after, under an `if` that keeps it in \
-         bounds. A turn of the outer loop takes a fact off the trail, an array that it walks, and loads the watchers of that fact: they may be anywhere. That is what the advice says of the \
-         lines where the watchers are looked up (its `i + 2` is `qhead + 1` here, as `qhead` has gone on by then). What is found there leads to the watchers themselves, so those of the fact \
-         before it are asked for as well (`{FILE}`). The inner loop, over one fact's watchers, is short: the same for its clauses gave nothing (tried once: 2 % slower).\n\n```cpp\n{AFTER} = …\n```\n"
+        "{RULE}{advised}\n\
+         - the watchers themselves, for the next fact.\n\n\
+         The patch, in `{FILE}`:\n\n```cpp\n{AFTER} = …\n```\n\n\
+         The inner loop visits the watchers of one fact. It is short. A prefetch of its clauses did not help\n\
+         (*tried once*).\n"
     )?;
     writeln!(
         page,
-        "| | as it is | with the prefetch | |\n|---|---|---|---|\n| processor seconds of the whole run, median of {ROUNDS} | {:.3} | {:.3} | **{:+.1} %** (ratio by round, ± {:.1} %) |\n\
-         | the least | {:.3} | {:.3} | {:+.1} % |\n| net variation of `propagate`, seconds, median of {TIMED_ROUNDS} timed runs | {:.3} | {:.3} | {:.0} % of it is gone (ratio by round, ± {:.0} %) |\n",
+        "## The result\n\n\
+         | | original | patched | |\n|---|---|---|---|\n\
+         | processor seconds of the whole run, median of {ROUNDS} | {:.3} | {:.3} | **{:+.1} %** (ratio by round, ± {:.1} %) |\n\
+         | the shortest | {:.3} | {:.3} | {:+.1} % |\n\
+         | net variation of `propagate`, seconds, median of {TIMED_ROUNDS} timed runs | {:.3} | {:.3} | {:.0} % of it is gone (ratio by round, ± {:.0} %) |\n",
         plain.median(),
         patched.median(),
         (ratio.median() - 1.0) * 100.0,
@@ -302,11 +311,13 @@ fn page(
         (1.0 - remaining.median()) * 100.0,
         remaining.spread() * 100.0
     )?;
-    page.push_str("The paper's figures, on its programs of 2005: 8.5 % faster on average (2 to 19 %), 41 % of those paths' variation gone.\n");
     writeln!(
         page,
-        "\n## Another formula, other load\n\nThe same program, as it is, on a formula of {} variables and {} clauses of another seed (B), and on the first one while threads on every core take time in every other \
-         millisecond (C): the paper's question whether the paths that vary most in one run do so in others, by `holloway stability`.\n\n```text\n{}\n```",
+        "{PAPER}\
+         - A: the run above.\n\
+         - B: another formula, with {} variables and {} clauses.\n\
+         - C: the formula of A, while another thread on each core uses every other millisecond.\n\n\
+         ```text\n{}\n```",
         OTHER_FORMULA[0],
         OTHER_FORMULA[1],
         stability.trim_end()
@@ -314,12 +325,50 @@ fn page(
     Ok(page)
 }
 
+/// The text before the tables.
 const HEAD: &str = "\
-# A path that is slow at times, and a prefetch
+# Case study: prefetching for a path that is slow only sometimes
 
 Written by `cargo xtask study variation`.
 
-[MiniSat](https://crates.io/crates/minisat) (the crate's C++ sources, not written for this) decides a random formula of 200,000 variables and 600,000 clauses, which has
-many answers: the search walks through memory more than it backtracks. Built with `clang++ -O2`, once as it is and once with four lines more; both print the same.
+[MiniSat](https://crates.io/crates/minisat) decides whether a formula can be satisfied. It was not
+written for this study: its source is the C++ source in that crate. Here it decides a random formula
+of 200,000 variables and 600,000 clauses. The formula has many solutions, so the search reads more
+memory than it backtracks.
+
+The study compares two builds with `clang++ -O2`: the original program, and a patched program with
+four additional lines. Both print the same output.
+
+";
+
+/// The paper's rule, and the first of the two prefetches of the patch.
+const RULE: &str = "\
+## The patch
+
+The paper has a rule. For each load on the path, prefetch the data that the next iteration of the
+loop loads, or the iteration after it. An `if` around the prefetch keeps it in bounds.
+
+In `propagate`, each iteration of the outer loop takes the next fact from an array, the *trail*.
+Then it loads the *watchers* of this fact, which may be anywhere in memory. The load goes through
+two pointers, so the patch has two prefetches:
+
+- the place where the pointer to the watchers is stored, for the fact after the next one.";
+
+/// Part of the advice for this prefetch.
+const ADVISED: &str = "&b[a[i + 2]]";
+/// The text about this advice, if the report gives it.
+const ABOUT_ADVICE: &str = " The report
+  advises this prefetch. Its `i + 2` is `qhead + 1` here, because the program has already
+  incremented `qhead`.";
+
+/// The paper's results, and its question.
+const PAPER: &str = "\
+In the paper, on programs of 2005, the patched programs were 8.5 % faster on average (2 to 19 %),
+and 41 % of the net variation of the patched paths was gone.
+
+## Do the same paths vary in other runs?
+
+The paper asks whether the paths that vary most in one run also vary most in others. `holloway
+stability` compares three runs of the original program:
 
 ";

@@ -9,9 +9,9 @@
 //! woven 60 of 100; unwoven: libbz2 30, memcpy in app 10
 //! ```
 //! Limits: a sample stands for the time since the previous one, so shares are estimates. Two
-//! functions of one image with the same name cannot be told apart.
+//! functions of one image with the same name cannot be told apart, so their samples count as woven, but for neither.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use holloway_format::{Count, CpuRecord, SampledFile, Samples, Sampling, UnusedLibrary};
 
@@ -54,6 +54,9 @@ pub struct SampleSums {
     pub total: Count,
     /// Samples in woven functions.
     pub woven: Count,
+    /// Samples in each woven function that has any, by build id of the image and linkage name.
+    /// `None` for a name that several functions of the image have.
+    pub functions: BTreeMap<([u8; 16], String), Option<Count>>,
     /// Samples in code that is not woven, most frequent first.
     pub unwoven: Vec<UnwovenCode>,
     /// Programs in whose processes no woven image was loaded, most frequent first.
@@ -96,6 +99,15 @@ pub enum Code {
 }
 
 impl SampleSums {
+    /// The samples in a woven function. `None` if several functions of the image have the name.
+    pub fn of_function(&self, build_id: &[u8; 16], linkage_name: &str) -> Option<Count> {
+        let key = (*build_id, linkage_name.to_owned());
+        self.functions
+            .get(&key)
+            .copied()
+            .unwrap_or(Some(Count::ZERO))
+    }
+
     /// The number of samples in processes without a woven image.
     pub fn other(&self) -> Count {
         self.other_programs
@@ -140,23 +152,28 @@ pub(crate) fn cpu_time(records: &[CpuRecord], woven_names: &WovenNames<'_>) -> O
     })
 }
 
-/// The linkage names of the instrumented functions, by build id.
+/// The linkage names of the instrumented functions, by build id, with the number of functions that
+/// have the name.
 #[derive(Default)]
-pub(crate) struct WovenNames<'a>(HashMap<[u8; 16], HashSet<&'a str>>);
+pub(crate) struct WovenNames<'a>(HashMap<[u8; 16], HashMap<&'a str, u32>>);
 
 impl<'a> WovenNames<'a> {
     pub(crate) fn insert(&mut self, build_id: [u8; 16], linkage_name: &'a str) {
-        self.0.entry(build_id).or_default().insert(linkage_name);
+        let names = self.0.entry(build_id).or_default();
+        *names.entry(linkage_name).or_default() += 1;
     }
 
-    /// Whether a symbol of an image is an instrumented function, or a part that the compiler split
-    /// off from it: `scan.cold`.
-    fn contains(&self, build_id: &[u8; 16], symbol: &str) -> bool {
+    /// The linkage name of the instrumented function that a symbol of an image belongs to, and the
+    /// number of functions with this name. The symbol is the function, or a part that the compiler
+    /// split off from it: `scan.cold`.
+    fn find(&self, build_id: &[u8; 16], symbol: &str) -> Option<(&'a str, u32)> {
         let whole = symbol
             .split_once(".cold")
             .map_or(symbol, |(whole, _)| whole);
-        let names = self.0.get(build_id);
-        names.is_some_and(|names| names.contains(symbol) || names.contains(whole))
+        let names = self.0.get(build_id)?;
+        let found = names.get_key_value(symbol);
+        let found = found.or_else(|| names.get_key_value(whole));
+        found.map(|(&name, &functions)| (name, functions))
     }
 }
 
@@ -169,9 +186,9 @@ fn sums(samples: &[&Samples], woven_names: &WovenNames<'_>) -> SampleSums {
         sums.lost = sums.lost.saturating_add(samples.lost);
         add(&mut unwoven, Code::WithoutFile, samples.without_file);
         for file in &samples.files {
-            sums.woven = sums
-                .woven
-                .saturating_add(add_file(&mut unwoven, file, woven_names));
+            let functions = &mut sums.functions;
+            let woven = add_file(&mut unwoven, functions, file, woven_names);
+            sums.woven = sums.woven.saturating_add(woven);
         }
         for program in &samples.other_programs {
             add(&mut others, &program.path, program.samples);
@@ -199,9 +216,10 @@ fn sums(samples: &[&Samples], woven_names: &WovenNames<'_>) -> SampleSums {
     sums
 }
 
-/// Adds the unwoven code of a file. Returns the number of samples in woven functions.
+/// Adds the code of a file. Returns the number of samples in woven functions.
 fn add_file(
     unwoven: &mut BTreeMap<Code, Count>,
+    functions: &mut BTreeMap<([u8; 16], String), Option<Count>>,
     file: &SampledFile,
     woven_names: &WovenNames<'_>,
 ) -> Count {
@@ -217,9 +235,13 @@ fn add_file(
     add(unwoven, without_symbol, file.without_function);
     let mut woven = Count::ZERO;
     for function in &file.functions {
-        let mut names = function.linkage_names.iter();
-        if names.any(|name| woven_names.contains(build_id, name)) {
+        let names = function.linkage_names.iter();
+        let found = names.flat_map(|name| woven_names.find(build_id, name));
+        if let Some((name, named)) = found.into_iter().next() {
             woven = woven.saturating_add(function.samples);
+            let of_name = functions.entry((*build_id, name.to_owned()));
+            let sum = of_name.or_insert((named == 1).then_some(Count::ZERO));
+            *sum = sum.map(|sum| sum.saturating_add(function.samples));
             continue;
         }
         let code = Code::Function {
@@ -309,6 +331,21 @@ mod tests {
             path: "/libbz2".to_owned(),
         };
         assert_eq!(sums.unwoven[0].code, libbz2);
+        assert_eq!(sums.of_function(&[7; 16], "scan"), Some(Count(60)));
+        assert_eq!(sums.of_function(&[7; 16], "fold"), Some(Count::ZERO));
+    }
+
+    #[test]
+    fn functions_of_one_name_have_no_samples_of_their_own() {
+        let mut names = WovenNames::default();
+        names.insert([7; 16], "scan");
+        names.insert([7; 16], "scan");
+        let time = cpu_time(&[record()], &names).unwrap();
+        let Shares::Sampled(sums) = time.shares else {
+            panic!("the record has samples");
+        };
+        assert_eq!(sums.woven, Count(60));
+        assert_eq!(sums.of_function(&[7; 16], "scan"), None);
     }
 
     #[test]

@@ -589,7 +589,7 @@ impl<'a> Directions<'a> {
     }
 
     /// Whether control can reach a return or a loop head from a block.
-    fn can_continue(&self, block: u32) -> bool {
+    pub(crate) fn can_continue(&self, block: u32) -> bool {
         let graph = self.graph();
         graph.is_none_or(|graph| graph.can_continue[block as usize])
     }

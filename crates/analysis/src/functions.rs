@@ -1,12 +1,10 @@
-//! Ranks functions by their executed paths, blocks, or instructions.
+//! Ranks functions by their executed paths, blocks, or instructions, or by samples of CPU time.
 //!
 //! Cost: linear in counted paths and blocks, after each function's [`Flow`](crate::flow::Flow).
 
 use holloway_format::Count;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-
-use holloway_flow::PathId;
 
 use crate::bounds::Bound;
 use crate::glue::is_glue;
@@ -25,6 +23,8 @@ pub struct Summary {
     pub blocks: Count,
     /// Instructions run.
     pub instructions: Count,
+    /// Samples of CPU time ([`RunProfile::samples_of`]).
+    pub samples: Option<Count>,
     /// The paths that ran; `None` if edges were counted.
     pub paths: Option<Paths>,
 }
@@ -38,8 +38,6 @@ pub struct Paths {
     pub distinct: u64,
     /// Paths in the function's graph.
     pub possible: u64,
-    /// The path that ran most often, with its executions.
-    pub hottest: (PathId, Count),
 }
 
 /// The measure by which functions are ranked.
@@ -51,6 +49,8 @@ pub enum Weight {
     Blocks,
     /// Executed instructions.
     Instructions,
+    /// Samples of CPU time.
+    Time,
 }
 
 impl Weight {
@@ -72,6 +72,7 @@ impl Summary {
             Weight::Paths => self.paths.map_or(Count::ZERO, |paths| paths.executions),
             Weight::Blocks => self.blocks,
             Weight::Instructions => self.instructions,
+            Weight::Time => self.samples.unwrap_or(Count::ZERO),
         }
     }
 }
@@ -93,7 +94,9 @@ pub struct Sums {
     pub blocks: Count,
     /// Instructions run.
     pub instructions: Count,
-    /// How all sums but the calls may differ from the real numbers.
+    /// Samples of CPU time.
+    pub samples: Count,
+    /// How all sums of counts but the calls may differ from the real numbers.
     pub bound: Bound,
 }
 
@@ -110,6 +113,8 @@ impl Sums {
         self.distinct_paths += paths.map_or(0, |paths| paths.distinct);
         self.blocks = self.blocks.saturating_add(summary.blocks);
         self.instructions = self.instructions.saturating_add(summary.instructions);
+        let samples = summary.samples.unwrap_or(Count::ZERO);
+        self.samples = self.samples.saturating_add(samples);
         self.bound = self.bound.and(bounds.sum());
     }
 
@@ -119,6 +124,7 @@ impl Sums {
             Weight::Paths => self.path_executions,
             Weight::Blocks => self.blocks,
             Weight::Instructions => self.instructions,
+            Weight::Time => self.samples,
         }
     }
 }
@@ -131,7 +137,7 @@ pub fn sums_by<G: Ord>(
 ) -> BTreeMap<G, Sums> {
     let mut groups: BTreeMap<G, Sums> = BTreeMap::new();
     for (id, function) in run.ids() {
-        if let Some(summary) = summary(id, function)
+        if let Some(summary) = summary(run, id)
             && let Some(group) = group(id)
         {
             groups.entry(group).or_default().add(function, &summary);
@@ -154,7 +160,8 @@ pub struct Ranking {
     pub ranked: Sums,
     /// The measure that ranks the functions.
     pub weight: Weight,
-    /// Weight of all functions of the run.
+    /// Weight of all functions of the run. For [`Weight::Time`], all samples, also those of other
+    /// code.
     pub total: Count,
 }
 
@@ -162,21 +169,23 @@ pub struct Ranking {
 /// `None`.
 pub fn hottest(
     run: &RunProfile,
-    sort: Sort,
+    weight: Weight,
     top: Option<usize>,
     keep: &dyn Fn(FunctionId) -> bool,
 ) -> Ranking {
-    let weight = Weight::of(run, sort);
     let mut total = Count::ZERO;
     let mut functions = Vec::new();
-    for (id, function) in run.ids() {
-        let Some(summary) = summary(id, function) else {
+    for (id, _) in run.ids() {
+        let Some(summary) = summary(run, id) else {
             continue;
         };
         total = total.saturating_add(summary.weight(weight));
         if keep(id) {
             functions.push(summary);
         }
+    }
+    if let (Weight::Time, Some(samples)) = (weight, run.samples()) {
+        total = samples.total;
     }
     // The sort is stable: functions of equal weight stay in the order of their ids.
     functions.sort_by_cached_key(|summary| {
@@ -205,7 +214,8 @@ pub fn hottest(
 }
 
 /// Sums up the executions of a function; `None` if it did not run.
-pub fn summary(id: FunctionId, function: &Function) -> Option<Summary> {
+pub fn summary(run: &RunProfile, id: FunctionId) -> Option<Summary> {
+    let function = run.function(id);
     if !function.ran() {
         return None;
     }
@@ -220,19 +230,18 @@ pub fn summary(id: FunctionId, function: &Function) -> Option<Summary> {
             sum.saturating_add(count)
         }),
         instructions: flow.instructions,
+        samples: run.samples_of(function),
         paths: paths(function),
     })
 }
 
 fn paths(function: &Function) -> Option<Paths> {
-    let &(path, count) = function
-        .counts
-        .iter()
-        .max_by_key(|&&(path, count)| (count, Reverse(path)))?;
+    if function.counts.is_empty() {
+        return None;
+    }
     Some(Paths {
         executions: function.executions(),
         distinct: function.counts.len() as u64,
         possible: function.map.path_count,
-        hottest: (path, count),
     })
 }

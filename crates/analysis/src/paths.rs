@@ -133,6 +133,33 @@ pub fn hottest(
     }
 }
 
+/// The hottest path of a function, with its part of the weight of all paths of the function. `None`
+/// if the function has no paths.
+pub fn hottest_of(function: &Function, sort: Sort) -> Option<(PathId, Ratio)> {
+    let mut whole = Count::ZERO;
+    let mut hottest: Option<(Count, Reverse<PathId>)> = None;
+    let graph = function.graph()?;
+    graph.measure(&function.map, &function.counts, |measured| {
+        let weight = match sort {
+            Sort::Count => measured.count,
+            Sort::Instructions => measured.count.saturating_mul(measured.instructions),
+        };
+        whole = whole.saturating_add(weight);
+        hottest = hottest.max(Some((weight, Reverse(measured.path))));
+    });
+    let (part, Reverse(path)) = hottest?;
+    Some((path, Ratio { part, whole }))
+}
+
+/// A part of a sum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ratio {
+    /// The part.
+    pub part: Count,
+    /// The sum.
+    pub whole: Count,
+}
+
 /// Regenerates a path from its number.
 pub fn regenerate(function: &Function, path: PathId) -> Option<Path> {
     function.graph()?.path(path)

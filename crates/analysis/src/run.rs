@@ -15,7 +15,7 @@ use holloway_format::{
 };
 
 use crate::bounds::{Bounds, Forks};
-use crate::cpu_time::{CpuTime, WovenNames, cpu_time};
+use crate::cpu_time::{CpuTime, SampleSums, Shares, WovenNames, cpu_time};
 use crate::flow::Flow;
 use crate::graph::Graph;
 use crate::interrupt::Interrupt;
@@ -283,6 +283,22 @@ impl RunProfile {
             names.insert(image.build_id, &function.map.linkage_name);
         }
         self.cpu_time = cpu_time(records, &names);
+    }
+
+    /// The sums of the samples of CPU time, if the run has samples.
+    pub fn samples(&self) -> Option<&SampleSums> {
+        match &self.cpu_time.as_ref()?.shares {
+            Shares::Sampled(sums) => Some(sums).filter(|sums| sums.total > Count::ZERO),
+            Shares::Refused { .. } | Shares::Failed => None,
+        }
+    }
+
+    /// The samples of CPU time in a function. `None` if the run has no samples, or if several
+    /// functions of the image have the function's name.
+    pub fn samples_of(&self, function: &Function) -> Option<Count> {
+        let image = &self.images[self.module_of(function).image.index()];
+        let name = &function.map.linkage_name;
+        self.samples()?.of_function(&image.build_id, name)
     }
 
     /// The unit that the run counts: paths, if any image that ran was woven for paths.

@@ -12,9 +12,9 @@
 //!
 //! Functions without a file are left out, because the compiler made them, and so are the shims of
 //! Rust's allocator: they have the file and the line of the `#[global_allocator]`, but the user did
-//! not write them. Ways of branches that lead
-//! to calls that never return or to landing pads are left out, because most of them are checks that
-//! the compiler inserted. If such code was written by the user, its lines are listed.
+//! not write them. Ways of branches from which control only reaches calls that never return, or
+//! landing pads, are left out, because most of them are checks that the compiler inserted. If such
+//! code was written by the user, its lines are listed.
 //!
 //! Cost: linear in places times the depth of inlining, after the line counts and the description of
 //! each branch that ran.
@@ -285,7 +285,8 @@ fn add_ways<'a>(
         let directions = Directions::new(&function.map, is_library);
         for (branch, edge) in branch_edges(function, keep) {
             let destination = merged(directions.destination(edge));
-            if is_check(&destination) {
+            let to = function.map.edges[edge as usize].to;
+            if is_check(&destination) || !directions.can_continue(to) {
                 continue;
             }
             let taken = u64::try_from(function.flow().edges[edge as usize]).unwrap_or(0);

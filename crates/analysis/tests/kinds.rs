@@ -453,7 +453,7 @@ fn check_answers(paths: &RunProfile, edges: &RunProfile) -> Result<(), TestCaseE
     prop_assert_eq!(taken(paths), taken(edges));
     check_instructions_of_edges(edges)?;
     let summary = |run: &RunProfile| {
-        let ranking = functions::hottest(run, Sort::Instructions, None, &all);
+        let ranking = functions::hottest(run, functions::Weight::Instructions, None, &all);
         let summary = ranking.functions.first().copied();
         summary.map(|summary| {
             let counts = (summary.calls, summary.blocks, summary.instructions);

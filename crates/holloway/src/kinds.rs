@@ -9,7 +9,7 @@ use clap::ValueEnum as _;
 use holloway_abi::Kind;
 use holloway_collect::recorded::RecordedKinds;
 
-use crate::cli::{OutputFormat, StreamArgs, View, ViewArgs};
+use crate::cli::{OutputFormat, SortKey, StreamArgs, View, ViewArgs};
 use crate::failure::{Failure, Result};
 
 /// The command that shows a kind.
@@ -207,6 +207,12 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
             view.sort.is_some(),
             is_sortable,
             "paths, functions, blocks or edges",
+        ),
+        (
+            "--sort time",
+            view.sort == Some(SortKey::Time),
+            view.view == Some(View::Functions) || is_json_of_counts,
+            "functions",
         ),
         (
             "--all-code",

@@ -20,8 +20,8 @@ use crate::places::{is_library, short};
 pub struct CodeFilter {
     /// Shows only code of these crates. An empty list shows code of all crates.
     pub crates: Vec<String>,
-    /// Shows only code of files that match one of these patterns. An empty list shows code of all
-    /// files.
+    /// Shows only code of files that match one of these patterns, and none of those that exclude
+    /// files. A list without patterns of the first sort shows code of all files.
     pub files: Vec<Glob>,
     /// Shows only code of this origin.
     pub origin: Origin,
@@ -46,6 +46,14 @@ impl CodeFilter {
         self.origin == Origin::Workspace || !self.crates.is_empty() || !self.files.is_empty()
     }
 
+    /// Whether the user selected crates, files, or the workspace, rather than only excluding files.
+    pub(crate) fn selects(&self) -> bool {
+        let mut globs = self.files.iter();
+        self.origin == Origin::Workspace
+            || !self.crates.is_empty()
+            || globs.any(|glob| !glob.excludes)
+    }
+
     /// The patterns that match none of these files, as the user wrote them.
     pub(crate) fn without_file(&self, files: &[&str], cwd: Option<&Path>) -> Vec<&str> {
         let matches = |glob: &Glob, file: &str| {
@@ -62,7 +70,12 @@ impl CodeFilter {
         let matches =
             |glob: &Glob| !file.is_empty() && (glob.matches(file) || glob.matches(&short));
         (self.origin != Origin::Workspace || is_workspace(file))
-            && (self.files.is_empty() || self.files.iter().any(matches))
+            && (self.files.iter().all(|glob| glob.excludes)
+                || self
+                    .files
+                    .iter()
+                    .any(|glob| !glob.excludes && matches(glob)))
+            && !self.files.iter().any(|glob| glob.excludes && matches(glob))
     }
 
     /// Whether the filter keeps code of a crate.
@@ -78,18 +91,23 @@ pub(crate) fn same_crate(a: &str, b: &str) -> bool {
 }
 
 /// A pattern of file names. `*` stands for characters of one name, `**` for any characters, and `?`
-/// for one character. The pattern matches the whole path or the end of it, from a `/` on.
+/// for one character. The pattern matches the whole path or the end of it, from a `/` on. A `!` at
+/// the beginning excludes the files that the rest matches.
 #[derive(Clone, Debug)]
 pub struct Glob {
     text: String,
     regex: Regex,
+    excludes: bool,
 }
 
 impl Glob {
     /// Reads a pattern. Every text is a pattern.
     pub fn new(text: &str) -> Glob {
         let mut regex = "(?:^|/)".to_owned();
-        let mut rest = text.strip_prefix("./").unwrap_or(text);
+        let pattern = text.strip_prefix('!');
+        let excludes = pattern.is_some();
+        let pattern = pattern.unwrap_or(text);
+        let mut rest = pattern.strip_prefix("./").unwrap_or(pattern);
         while let Some(first) = rest.chars().next() {
             let (expression, length) = match first {
                 '*' if rest.starts_with("**/") => ("(?:.*/)?".to_owned(), 3),
@@ -104,10 +122,14 @@ impl Glob {
         regex.push('$');
         let regex = Regex::new(&regex).expect("the expression has no syntax but its own");
         let text = text.to_owned();
-        Glob { text, regex }
+        Glob {
+            text,
+            regex,
+            excludes,
+        }
     }
 
-    /// Whether the pattern matches a path.
+    /// Whether the pattern, without its `!`, matches a path.
     pub fn matches(&self, path: &str) -> bool {
         self.regex.is_match(path)
     }

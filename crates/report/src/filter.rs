@@ -67,6 +67,11 @@ impl<'a> Filter<'a> {
         self.regex.is_none() && self.code.is_none()
     }
 
+    /// Whether the user selected code, rather than only excluding files.
+    pub(crate) fn selects(&self) -> bool {
+        self.regex.is_some() || self.code.is_some_and(CodeFilter::selects)
+    }
+
     /// Whether the filter keeps a function.
     pub(crate) fn keeps(&self, run: &RunProfile, id: FunctionId) -> bool {
         let function = run.function(id);

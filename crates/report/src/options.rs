@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use holloway_abi::Unit;
 use holloway_analysis::branches::PreviousPaths;
+use holloway_analysis::functions::Weight;
 use holloway_analysis::path_name::NamePrefix;
 use holloway_analysis::{RunProfile, Sort};
 use regex::Regex;
@@ -88,6 +89,8 @@ pub struct Options<'a> {
     pub view: Option<View>,
     /// The order of paths, functions, blocks, and edges: by count or by instructions.
     pub sort: Sort,
+    /// Orders functions by samples of CPU time instead.
+    pub by_time: bool,
     /// Maximum number of rows: paths, functions, edges, branches, blocks, or lines. `None` means
     /// all rows in JSON, and 10 rows on the terminal. In the lines view, `None` means about a
     /// hundred rows, or all lines of the selected functions.
@@ -118,6 +121,7 @@ impl<'a> Options<'a> {
         Options {
             view: None,
             sort: Sort::default(),
+            by_time: false,
             top: None,
             function: None,
             path: None,
@@ -128,6 +132,14 @@ impl<'a> Options<'a> {
             cwd: None,
             source,
             previous_paths: None,
+        }
+    }
+
+    /// The measure that orders functions.
+    pub(crate) fn function_weight(&self, run: &RunProfile) -> Weight {
+        match self.by_time {
+            true => Weight::Time,
+            false => Weight::of(run, self.sort),
         }
     }
 }

@@ -293,7 +293,8 @@ impl<'a> KnownCode<'a> {
                     similar: similar_files(shown, unknown[0]),
                     patterns: unknown.iter().map(ToString::to_string).collect(),
                 };
-                match unknown.len() == code.files.len() {
+                // A pattern that excludes no file changes nothing, which is worth a warning.
+                match unknown.len() == code.files.len() && code.selects() {
                     true => return Err(error),
                     false => partly.push(error),
                 }

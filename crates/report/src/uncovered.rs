@@ -2,6 +2,7 @@
 
 use holloway_analysis::RunProfile;
 use holloway_analysis::uncovered::{Uncovered, uncovered};
+use holloway_format::Scope;
 
 use crate::code::{Origin, is_workspace};
 use crate::filter::Filter;
@@ -9,7 +10,8 @@ use crate::options::Options;
 use crate::places::is_library;
 
 /// Finds the code that never ran. If the user selects no code, this is code of the workspace.
-/// `max_paths` limits the paths that are listed for a function.
+/// Methods that `#[derive]` makes are left out, because the user did not write them. `max_paths`
+/// limits the paths that are listed for a function.
 pub(crate) fn of_run<'a>(
     run: &'a RunProfile,
     names: &Filter<'_>,
@@ -19,16 +21,32 @@ pub(crate) fn of_run<'a>(
     let is_shown = |file: &str| !shows_workspace(names, options) || is_workspace(file);
     uncovered(
         run,
-        &|function, scope| is_shown(&scope.file) && names.keeps_scope(run, function, scope),
+        &|function, scope| {
+            is_shown(&scope.file)
+                && names.keeps_scope(run, function, scope)
+                && !is_derived(options, scope)
+        },
         is_library,
         max_paths,
     )
 }
 
+/// Whether `#[derive]` made a function: whether it is declared on the line of the attribute.
+fn is_derived(options: &Options<'_>, scope: &Scope) -> bool {
+    scope.file.ends_with(".rs") && {
+        let line = options.source.line(&scope.file, scope.line);
+        line.is_some_and(|line| {
+            let line = line.trim_start();
+            line.starts_with("#[derive(")
+                || line.starts_with("#[cfg_attr(") && line.contains("derive(")
+        })
+    }
+}
+
 /// Whether the list is limited to the workspace, because the user selected no other code.
 pub(crate) fn shows_workspace(names: &Filter<'_>, options: &Options<'_>) -> bool {
     match options.code.origin {
-        Origin::ByView => names.keeps_all(),
+        Origin::ByView => !names.selects(),
         Origin::Workspace => true,
         Origin::All => false,
     }

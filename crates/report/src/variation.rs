@@ -99,9 +99,9 @@ pub(crate) fn prefetch(shape: LoadShape, file: &str) -> (String, &'static str) {
                 "loads from a list: the pointer to the next node stands {offset} bytes into this one"
             ),
             if is_rust {
-                "if let Some(next) = &node.next { prefetch(&raw const **next) } // _mm_prefetch"
+                "if let Some(next) = &node.next { prefetch(&raw const **next) } // with your names; _mm_prefetch"
             } else {
-                "if (p->next) __builtin_prefetch(p->next);"
+                "if (p->next) __builtin_prefetch(p->next); // with your names"
             },
         ),
         LoadShape::Through { stride } => (
@@ -110,17 +110,17 @@ pub(crate) fn prefetch(shape: LoadShape, file: &str) -> (String, &'static str) {
                 step(stride)
             ),
             if is_rust {
-                "if let Some(&at) = a.get(i + 2) { prefetch(&raw const b[at]) } // _mm_prefetch"
+                "if let Some(&at) = a.get(i + 2) { prefetch(&raw const b[at]) } // with your names; _mm_prefetch"
             } else {
-                "if (i + 2 < n) __builtin_prefetch(&b[a[i + 2]]);"
+                "if (i + 2 < n) __builtin_prefetch(&b[a[i + 2]]); // with your names"
             },
         ),
         LoadShape::Induction { stride } => (
             format!("loads {} each turn", step(stride)),
             if is_rust {
-                "if let Some(ahead) = a.get(i + 2) { prefetch(&raw const *ahead) } // _mm_prefetch"
+                "if let Some(ahead) = a.get(i + 2) { prefetch(&raw const *ahead) } // with your names; _mm_prefetch"
             } else {
-                "if (i + 2 < n) __builtin_prefetch(&a[i + 2]);"
+                "if (i + 2 < n) __builtin_prefetch(&a[i + 2]); // with your names"
             },
         ),
     }

@@ -6,7 +6,7 @@ use holloway_format::{
     Count, CpuRecord, FunctionSamples, ProgramSamples, SampledFile, Samples, Sampling,
     UnusedLibrary,
 };
-use holloway_report::{Options, Source, json, terminal};
+use holloway_report::{Options, Source, View, json, terminal};
 use holloway_testkit::build::{SLIDE_FIRST, image, module, profile, slide};
 use insta::assert_snapshot;
 
@@ -80,6 +80,48 @@ fn cpu_time_in_json(run: &RunProfile) -> serde_json::Value {
 #[test]
 fn the_unwoven_code_is_named() {
     assert_snapshot!(head(&run_with(Sampling::Sampled(samples()))));
+}
+
+/// The functions view has the time of each function, and ranks by it on request.
+#[test]
+fn functions_have_their_samples() {
+    let run = run_with(Sampling::Sampled(samples()));
+    let functions = |by_time| {
+        let options = Options {
+            view: Some(View::Functions),
+            by_time,
+            ..Options::new(&NoSource)
+        };
+        let mut out = Vec::new();
+        terminal::write(&run, &options, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        text.split_once("Hottest functions").unwrap().1.to_owned()
+    };
+    assert_snapshot!(functions(false));
+    // 1,200 of 2,000 samples are in the function.
+    let by_time = functions(true);
+    assert!(
+        by_time.contains("by share of 2,000 samples of CPU time"),
+        "{by_time}"
+    );
+    assert!(by_time.contains("60.0 %"), "{by_time}");
+    let mut out = Vec::new();
+    json::write(&run, &Options::new(&NoSource), &mut out).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(json["functions"][0]["samples"], 1_200);
+}
+
+/// A run that spent much of its time in the kernel says so.
+#[test]
+fn a_large_system_time_is_explained() {
+    let mut run = run_with(Sampling::Sampled(samples()));
+    assert!(!head(&run).contains("kernel"));
+    run.cpu_time.as_mut().unwrap().system_ns = 640_000_000;
+    let head = head(&run);
+    assert!(
+        head.contains("25.0 % of the CPU time went to system calls"),
+        "{head}"
+    );
 }
 
 #[test]

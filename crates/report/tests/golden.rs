@@ -443,6 +443,9 @@ fn filters_select_code_by_crate_file_and_origin() {
     assert_eq!(files(&["src/*.rs"]), ["app::search"]);
     assert_eq!(files(&["search.rs", "slide.c"]), ["app::search", "slide"]);
     assert_eq!(files(&["*.py"]), [""; 0]);
+    assert_eq!(files(&["!*.rs"]), ["slide", "long_one"]);
+    assert_eq!(files(&["!*.rs", "slide.c"]), ["slide"]);
+    assert_eq!(files(&["slide.c", "!slide.c"]), [""; 0]);
     let workspace = kept(CodeFilter {
         origin: Origin::Workspace,
         ..CodeFilter::default()
@@ -497,6 +500,8 @@ fn a_file_that_does_not_exist_is_an_error() {
             .unwrap_err()
             .contains("--file *.py: a pattern is a file's path or the end of it (main.rs, ")
     );
+    let excluded = checked(&[], &["!*.py"]).unwrap();
+    assert!(excluded[0].contains("--file !*.py"), "{excluded:?}");
     // A pattern that matches is no mistake, and the others are worth a warning.
     let warnings = checked(&[], &["slide.c", "serch.rs"]).unwrap();
     assert_eq!(warnings.len(), 1);

@@ -15,11 +15,49 @@ use std::path::Path;
 const HEAD: &str = "\
 # Traces and sequences over iterations, in numbers
 
-Written by `cargo xtask study traces` down to the line that says otherwise: the tables and figures of \"Whole Program Paths\" (Larus 1999) and of the
-k-iteration paper (D'Elia, Demetrescu, Finocchi 2013) for our suite, and what general compressors make of the same traces. The programs ran without
-a collector; what they spooled was read back. Speeds are of processor time. A file was made in one thread, its two parts one after the other, which are \"ours s\" together; \"words to file\" is the slower
-part, as the collector runs them side by side. The three compressors ran beside one another on the two cores, ours alone, which makes them look slower by what was not measured. Every trace was expanded
-from its file's grammar and was the one recorded, path for path.
+Written by `cargo xtask study traces`, except for the [notes](#notes). This page has the tables and
+figures of two papers, for our suite: \"Whole Program Paths\" (Larus 1999), and the paper on
+k-iteration paths (D'Elia, Demetrescu, Finocchi 2013). It also compares our files with those of
+general compressors.
+
+How the figures were taken:
+
+- The programs ran without a collector. Each wrote its own stream, and the study read the streams.
+- A *word* is 4 bytes of a stream: one path that ended.
+- Speeds are by CPU time.
+- A file is made in two steps: the first makes blocks of the grammar, the second codes and writes
+  them. The study ran both steps in one thread. The column \"ours s\" is the time of both steps.
+  \"Words to file\" is the speed of the slower step, because the collector runs them in parallel.
+- The three compressors ran at the same time, on two cores. Our steps ran alone. So the compressors
+  look slower than they are, by an amount that was not measured.
+- Each trace was expanded from the grammar in its file. It was equal to the recorded trace, path for
+  path.
+";
+
+/// The text before the table of whole program paths.
+const WPP_HEAD: &str = "\
+## Whole program paths
+
+The paper's Table 1.
+
+- **trace MB**: the words that the threads appended, four bytes a path.
+- **file KB**: the `.hwt` file, with arithmetic coding. The paper's file is the grammar as text.
+- **paths**: different paths. **rules a path**: the rules of the grammar divided by the paths.
+
+";
+
+/// The text before the table of speeds, without its last item, which has a figure.
+const SPEEDS_HEAD: &str = "\
+## Speed of the grammar
+
+In million paths per second:
+
+- **words to file**: as in the collector. One thread makes blocks, another one codes and writes
+  them. The figure is the speed of the slower one.
+- **in one thread**: both steps, one after the other.
+- **words to blocks**: the first step. **builder**: a part of this step, from path numbers to
+  tokens.
+- **file to grammar**: reading the file.
 ";
 
 /// The line before the part that is written by hand.
@@ -41,29 +79,32 @@ pub(super) fn write(study: &Study, file: &Path) -> Result<()> {
 pub(super) fn tables(study: &Study) -> String {
     let options = &study.options;
     let mut text = format!(
-        "Measured on: {}. Of each program at most the first {} words were kept.\n",
+        "Measured on: {}. The study kept at most the first {} words of\neach program.\n",
         study.machine,
         count(options.max_words)
     );
     text += &verdicts(study);
-    text += "\n## Whole program paths\n\nThe paper's Table 1: paths are different ones, rules a path are rules over these. The trace is what the threads appended, four bytes \
-             a path; the file is `.hwt`, with arithmetic coding (the paper's is the grammar as text).\n\n";
+    text += &format!("\n{WPP_HEAD}");
     text += &wpp(study);
     text += &format!(
-        "\n## Speed of the grammar\n\nMillion paths a second: from words to the file as in the collector, where one thread makes blocks and another codes and writes them: so the slower of both; in one thread; words to \
-         blocks; of that the builder alone (numbers to tokens); back from the file to a grammar, and plain SEQUITUR \
-         on the first {} paths at most, with its rules.\n\n",
+        "\n{SPEEDS_HEAD}\
+         - **plain SEQUITUR**: the paper's algorithm, on at most the first {} paths. The last columns\n  \
+         have the number of these paths and of its rules.\n\n",
         count(SEQUITUR_SYMBOLS as u64)
     );
     text += &speeds(study);
     text += &format!(
-        "\n## Beside general compressors\n\nThe first {} words at most. Bytes, and over ours; seconds, and over ours.\n\n",
+        "\n## Beside general compressors\n\n\
+         Of at most the first {} words. Each compressor has two columns: the size of its file, and\n\
+         its time. The ratios in brackets are to our size and our time.\n\n",
         count(options.compare)
     );
     text += &compressors(study);
     text += &format!(
-        "\n## Minimal hot subpaths\n\nThe paper's Figure 9: how many there are of at least ten paths, by the longest length looked for and the least cost in instructions. Of the first \
-         {} words of the first thread.\n\n",
+        "\n## Minimal hot subpaths\n\n\
+         The paper's Figure 9: the number of minimal hot subpaths with at least ten paths, in the first\n\
+         {} words of the first thread. The columns are the maximum length that was searched, in paths.\n\
+         *Cost* is the minimum cost of a subpath in instructions.\n\n",
         count(options.figures)
     );
     text += &hot(study);
@@ -271,8 +312,10 @@ fn forests(study: &Study) -> String {
     table(
         &mut text,
         &format!(
-            "Million words a second into the slab forest, of the first {} words at most, beside a hash table of one counter a path; in brackets the share of the words in nodes \
-             that were dropped to stay within {} nodes.",
+            "The speed of building the slab forest, in million words per second, of at most the first {}\n\
+             words. *Hashed counters* is the speed of a hash table with one counter for each path. A forest has\n\
+             at most {} nodes. To stay within this limit, it drops nodes. The share in brackets is that of\n\
+             the words in dropped nodes.",
             count(study.options.forests),
             count(Limits::default().nodes as u64)
         ),
@@ -290,26 +333,27 @@ fn forests(study: &Study) -> String {
         forests.map(|f| format!(" {} |", cell(f))).collect()
     };
     let title = format!(
-        "Figure 11, of the first {figures} words: nodes of the slab forest / of the k-iteration path forest made of it."
+        "Figure 11, of the first {figures} words: the number of nodes of the slab forest, and after the slash\n\
+         the number of nodes of the k-iteration path forest that is made from it."
     );
     table(&mut text, &title, "", &|p| {
         cells(&|f| format!("{} / {}", f.nodes, f.kipf.nodes), p)
     });
     table(
         &mut text,
-        "Hash operations an item as the paper has them: one for each slab.",
+        "Hash operations for each word, counted as in the paper: one for each slab.",
         "",
         &|p| cells(&|f| format!("{:.3}", f.lookups), p),
     );
     table(
         &mut text,
-        "Figure 13: average degree of the k-iteration path forest's inner nodes.",
+        "Figure 13: the average number of children of the inner nodes of the k-iteration path forest.",
         "",
         &|p| cells(&|f| format!("{:.2}", f.kipf.inner_degree()), p),
     );
     table(
         &mut text,
-        "Figure 14: average level of its leaves, roots being at level 1.",
+        "Figure 14: the average level of the leaves of this forest. Roots are on level 1.",
         "",
         &|p| cells(&|f| format!("{:.2}", f.kipf.leaf_level()), p),
     );

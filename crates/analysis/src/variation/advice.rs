@@ -9,7 +9,8 @@
 //! load of the turn after next is mostly in the same cache line ([`LINE`]).
 //!
 //! Only paths that cache misses may slow get advice: at least half of the net variation must be in
-//! samples that took at least [`MISS`] cycles more than the base time.
+//! samples that took at least [`MISS`] cycles more than the base time, and not longer than misses of
+//! all these loads take ([`LONGEST_MISS`]). What takes longer is rarely a miss ([`is_interrupted`]).
 
 use holloway_flow::PathId;
 use holloway_format::{Cycles, Load, LoadShape};
@@ -22,6 +23,13 @@ use crate::trail::frames;
 /// of the last fifteen years.
 pub const MISS: Cycles = Cycles(30);
 
+/// Maximum cycles of a load from main memory whose page is in no cache of translations either.
+pub const LONGEST_MISS: Cycles = Cycles(1_000);
+
+/// Cycles over the base time that a page fault or a system call takes, and cache misses of a short
+/// path do not.
+pub const LONG: Cycles = Cycles(2_500);
+
 /// Bytes of a cache line, on almost every processor.
 pub const LINE: u64 = 64;
 
@@ -29,24 +37,39 @@ pub const LINE: u64 = 64;
 /// of the function, and one for the list of each inlined frame. Empty if cache misses do not
 /// explain the path's variation.
 pub fn loads(function: &Function, path: &RankedPath) -> Vec<Load> {
-    if !varies_by_misses(path) {
+    let on_path = loads_on_path(function, path.path);
+    let longest = LONGEST_MISS.0.saturating_mul(on_path.len() as u64);
+    if part_between(path, MISS, Cycles(longest)) < 0.5 {
         return Vec::new();
     }
-    predictable_loads(function, path.path)
+    predictable_loads(function, on_path)
 }
 
-/// The loads of a path whose next addresses are predictable.
-fn predictable_loads(function: &Function, path: PathId) -> Vec<Load> {
+/// Whether rare and long executions make up most of a path's net variation: at most one sample in
+/// twenty, and at least [`LONG`] cycles over the base time. Page faults, system calls, and locks
+/// look like this.
+pub fn is_interrupted(path: &RankedPath) -> bool {
+    let quantile = path.times.quantile(0.95);
+    quantile.saturating_sub(path.base) < LONG && part_between(path, LONG, Cycles(u64::MAX)) >= 0.5
+}
+
+/// The loads of a path that the map describes.
+fn loads_on_path(function: &Function, path: PathId) -> Vec<Load> {
     let Some(path) = function.graph().and_then(|graph| graph.path(path)) else {
         return Vec::new();
     };
     let is_on_path = |load: &&Load| path.blocks.iter().any(|block| block.0 == load.block);
-    let leaves_its_line = |load: &&Load| match load.shape {
+    let loads = function.map.loads.iter();
+    loads.filter(is_on_path).copied().collect()
+}
+
+/// Those of a path's loads whose next addresses are predictable.
+fn predictable_loads(function: &Function, mut loads: Vec<Load>) -> Vec<Load> {
+    let leaves_its_line = |load: &Load| match load.shape {
         LoadShape::Induction { stride } => 4 * stride.unsigned_abs() >= LINE,
         LoadShape::Chain { .. } | LoadShape::Through { .. } => true,
     };
-    let loads = function.map.loads.iter().filter(is_on_path);
-    let mut loads: Vec<Load> = loads.filter(leaves_its_line).copied().collect();
+    loads.retain(leaves_its_line);
     // A stable sort: of equal loads, the first one in the code comes first.
     loads.sort_by_key(|load| priority(load.shape));
     let mut seen = Vec::new();
@@ -79,17 +102,17 @@ fn priority(shape: LoadShape) -> (u8, i64) {
     }
 }
 
-/// Whether most of a path's net variation is in samples that may have missed a cache.
-fn varies_by_misses(path: &RankedPath) -> bool {
-    let base = path.base;
-    let (mut all, mut long) = (0.0, 0.0);
+/// The part of a path's net variation that is in samples from `least` to `most` cycles over the
+/// base.
+fn part_between(path: &RankedPath, least: Cycles, most: Cycles) -> f64 {
+    let (mut all, mut part) = (0.0, 0.0);
     for bucket in path.times.buckets() {
-        let over = bucket.middle().saturating_sub(base);
+        let over = bucket.middle().saturating_sub(path.base);
         let cycles = over.to_f64() * bucket.count.to_f64();
         all += cycles;
-        if over >= MISS {
-            long += cycles;
+        if (least..=most).contains(&over) {
+            part += cycles;
         }
     }
-    all > 0.0 && 2.0 * long >= all
+    if all > 0.0 { part / all } else { 0.0 }
 }

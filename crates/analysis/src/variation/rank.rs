@@ -285,13 +285,15 @@ impl Ranking {
     }
 
     /// The functions whose paths take longer, all their executions together, than half again the
-    /// run. Activations of such a function overlap: it calls itself, so the time of inner calls is
-    /// also in the outer ones.
+    /// run, even if each path is faster by its error than estimated. Activations of such a function
+    /// overlap: it calls itself, so the time of inner calls is also in the outer ones.
     pub fn recursive(&self) -> BTreeSet<FunctionId> {
         let mut totals: BTreeMap<FunctionId, f64> = BTreeMap::new();
         for path in &self.paths {
             // Not `total`, which is limited to the time of the run.
-            *totals.entry(path.function).or_default() += path.executions * path.times.mean();
+            let certain = (1.0 - path.error).max(0.0);
+            *totals.entry(path.function).or_default() +=
+                certain * path.executions * path.times.mean();
         }
         let limit = OVERLAP * self.cycles.to_f64();
         totals.retain(|_, total| *total > limit);

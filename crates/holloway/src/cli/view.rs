@@ -87,8 +87,8 @@ pub(crate) struct CodeArgs {
     /// Show only code of this crate (of C: of this object file); may be repeated
     #[arg(long = "crate", value_name = "NAME")]
     pub(crate) crates: Vec<String>,
-    /// Show only code of files that match: `main.rs`, `src/*.c`, `memchr-*/**`; may be repeated.
-    /// With --view lines, the files are shown whole
+    /// Show only code of files that match: `main.rs`, `src/*.c`, `memchr-*/**`; `!tests/**` leaves
+    /// files out; may be repeated. With --view lines, the files are shown whole
     #[arg(long = "file", value_name = "GLOB")]
     pub(crate) files: Vec<String>,
     /// Also show, in the lines view, the standard library, system headers, and crates that cargo
@@ -174,6 +174,8 @@ pub(crate) enum SortKey {
     Count,
     /// How often the path ran × its instructions
     Instructions,
+    /// Functions only: samples of CPU time
+    Time,
 }
 
 /// `--view`.

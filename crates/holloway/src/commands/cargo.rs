@@ -256,6 +256,11 @@ impl CargoCall {
         if !self.is_quiet() {
             status::line("Recorded", &status::shown(&directory).to_string());
         }
+        if !status.success() && holloway_args.view.uncovered {
+            status::warn(
+                "cargo reports a failure, so code that did not run because of it is listed below, too; cargo stops after the first test program that fails unless you add --no-fail-fast",
+            );
+        }
         if !holloway_args.output.no_report {
             report::print(&directory, &holloway_args.view)?;
         }

@@ -95,7 +95,13 @@ fn refuse_view_without_data(loaded: &Loaded, view: &ViewArgs) -> Result<()> {
             "edges were recorded, not paths: build with --collect paths to see them",
         ));
     }
-    kinds::check_view(&loaded.kinds, view)
+    kinds::check_view(&loaded.kinds, view)?;
+    if view.sort == Some(SortKey::Time) && profile.samples().is_none() {
+        return Err(Failure::usage(
+            "--sort time needs samples of CPU time, and this run has none: the program ran too briefly, was not started by `holloway run`, or the kernel refused to sample; sort by instructions",
+        ));
+    }
+    Ok(())
 }
 
 /// Prints the counts of one phase of a trace.
@@ -125,8 +131,9 @@ fn report_options<'a>(view: &ViewArgs, base: Option<&Path>, source: &'a Files) -
         sort: match view.sort {
             Some(SortKey::Count) => Sort::Count,
             Some(SortKey::Instructions) => Sort::Instructions,
-            None => Sort::default(),
+            Some(SortKey::Time) | None => Sort::default(),
         },
+        by_time: view.sort == Some(SortKey::Time),
         code: code_filter(&view.code),
         cwd: base.map(Path::to_owned),
         ..options(&view.list, source)

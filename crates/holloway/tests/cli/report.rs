@@ -210,9 +210,14 @@ fn every_view_sort_and_filter_shows_the_function() {
             );
         }
     }
+    let by_time = project.holloway("report --view paths --sort time");
+    by_time
+        .exits(2)
+        .fails_with("--sort time goes with --view functions, not with paths");
     for filter in [
         "--crate app",
         "--file main.rs",
+        "--file !*.none.rs",
         "--file src/*.rs",
         "--workspace",
     ] {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use holloway_analysis::edges::{EdgeCount, block_number, of_function};
-use holloway_analysis::functions::{Weight, summary};
+use holloway_analysis::functions::summary;
 use holloway_analysis::glue::is_glue;
 use holloway_analysis::paths::{hottest, regenerate};
 use holloway_analysis::{Function, FunctionId, Sort};
@@ -51,10 +51,8 @@ impl Serialize for Functions<'_> {
         };
         let ids = run.ids().filter(is_listed);
         let mut ids: Vec<FunctionId> = ids.map(|(id, _)| id).collect();
-        let weight = Weight::of(run, options.sort);
-        let weigh = |id| {
-            summary(id, run.function(id)).map_or(Count::ZERO, |summary| summary.weight(weight))
-        };
+        let weight = options.function_weight(run);
+        let weigh = |id| summary(run, id).map_or(Count::ZERO, |summary| summary.weight(weight));
         ids.sort_by_cached_key(|&id| (is_glue(&run.function(id).map), Reverse(weigh(id))));
         let mut rank = 0..;
         ids.retain(|&id| {
@@ -102,6 +100,9 @@ impl Serialize for FunctionRecord<'_> {
         }
         record.serialize_field("possible_paths", &map.path_count)?;
         record.serialize_field("selects", &map.selects)?;
+        if let Some(samples) = run.samples_of(self.function) {
+            record.serialize_field("samples", &samples)?;
+        }
         record.serialize_field("paths", &Paths::ran(self, &places))?;
         if !self.function.reentries.is_empty() {
             record.serialize_field("reentries", &Paths::entered_again(self, &places))?;

@@ -54,9 +54,8 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
 
 /// Executions of the blocks of the instrumented functions.
 fn executions(sheet: &Sheet<'_>, fate: &Fate) -> Count {
-    let blocks = |&id: &FunctionId| {
-        summary(id, sheet.run.function(id)).map_or(Count::ZERO, |summary| summary.blocks)
-    };
+    let blocks =
+        |&id: &FunctionId| summary(sheet.run, id).map_or(Count::ZERO, |summary| summary.blocks);
     fate.instrumented
         .iter()
         .map(blocks)

@@ -194,10 +194,11 @@ fn paths(coverage: &Coverage) -> String {
         grouped(coverage.distinct_paths),
         grouped(coverage.possible_paths),
     );
-    let hashed = share(coverage.hashed_executions, coverage.path_executions);
-    let mut text = format!(
-        "{executed} executed · {distinct} different of {possible} possible · {hashed} hashed"
-    );
+    let mut text = format!("{executed} executed · {distinct} different of {possible} possible");
+    if coverage.hashed_executions > Count::ZERO {
+        let hashed = share(coverage.hashed_executions, coverage.path_executions);
+        text += &format!(" · {hashed} counted in hash tables");
+    }
     if coverage.by_edges > 0 {
         text += &format!(" · in {}", plural(coverage.by_paths, "function"));
     }

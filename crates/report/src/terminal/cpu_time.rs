@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! CPU time
-//!   total         2.03 s: 1.92 s user, 110 ms system
+//!   total         2.72 s: 1.92 s user, 800 ms system
+//!   kernel        29.4 % of the CPU time went to system calls and page faults, which …
 //!   woven         61.2 % of the user time (±2.2)
 //!   not woven     libbz2.so.1.0 30.0 % · std 5.1 % · memcpy 3.7 %
 //!   estimate      1,920 samples, one per millisecond of user time
@@ -30,6 +31,9 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     };
     sheet.page.text(Ink::Strong, "CPU time")?;
     sheet.fact("total", &total(time))?;
+    if let Some(text) = kernel(time) {
+        sheet.fact("kernel", &text)?;
+    }
     match &time.shares {
         Shares::Refused { errno } => {
             sheet.fact("woven", &refused(*errno))?;
@@ -80,6 +84,23 @@ fn total(time: &CpuTime) -> String {
         seconds(system)
     )
 }
+
+/// Says that the kernel took a large part of the CPU time, if it did.
+fn kernel(time: &CpuTime) -> Option<String> {
+    let whole = time.user_ns.saturating_add(time.system_ns);
+    let is_large = time.system_ns > whole / 10 && time.system_ns > MIN_SYSTEM_NS;
+    is_large.then(|| {
+        format!(
+            "{} of the CPU time went to system calls and page faults, which have no counts here; \
+             \"strace -c -f\" lists the calls",
+            share(Count(time.system_ns), Count(whole))
+        )
+    })
+}
+
+/// The least system time, in nanoseconds, that the report explains. Each program needs some to
+/// start.
+const MIN_SYSTEM_NS: u64 = 20_000_000;
 
 fn refused(errno: u32) -> String {
     let remedy = match errno {

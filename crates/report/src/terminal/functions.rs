@@ -1,13 +1,13 @@
 //! The functions view: a row for each function that ran, the sums of these rows and of the
 //! functions that are not shown, and the sums by crate. The table has a column for selects only if
-//! a shown function has selects.
+//! a shown function has selects, and a column for the time only if the run has samples of CPU time.
 //!
 //! ```text
-//!    share  path runs  calls  instructions  paths run  possible    hottest path  function
-//!   97.6 %     35,706      3       247,548          5        10  96.6 % p6#7330  app::search
-//!   97.6 %     35,706      3       247,548          5                            sum of 1 shown
-//!    2.4 %        550    545         6,200          7                            sum of 2 not shown
-//!  100.0 %     36,256    548       253,748         12                            sum of all 3
+//!    share    time  path runs  calls  instructions  paths run  possible    hottest path  function
+//!   97.6 %  71.3 %     35,706      3       247,548          5        10  96.6 % p6#7330  app::search
+//!   97.6 %  71.3 %     35,706      3       247,548          5                            sum of 1 shown
+//!    2.4 %   0.8 %        550    545         6,200          7                            sum of 2 not shown
+//!  100.0 %  72.1 %     36,256    548       253,748         12                            sum of all 3
 //! ```
 
 use std::io;
@@ -15,9 +15,10 @@ use std::io;
 use holloway_abi::Unit;
 use holloway_analysis::bounds::Bound;
 use holloway_analysis::functions::{Ranking, Summary, Sums, Weight, hottest};
+use holloway_analysis::paths::{Ratio, hottest_of};
 
 use super::bounds::{legend, marked};
-use super::paint::Ink;
+use super::paint::{Ink, Line};
 use super::sheet::Sheet;
 use super::table::{Align, Table};
 use crate::numbers::{grouped, share};
@@ -46,12 +47,13 @@ const BY_BLOCKS: [(&str, Align); 5] = [
 ];
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
-    let sort = sheet.options.sort;
-    let ranking = hottest(sheet.run, sort, Some(sheet.top()), &|id| sheet.keeps(id));
+    let weight = sheet.options.function_weight(sheet.run);
+    let ranking = hottest(sheet.run, weight, Some(sheet.top()), &|id| sheet.keeps(id));
     let noun = match ranking.weight {
         Weight::Paths => "path executions",
         Weight::Blocks => "block runs",
         Weight::Instructions => "instructions",
+        Weight::Time => "samples of CPU time",
     };
     let shown = format!(
         "{} of {} that ran, by share of {} {noun}",
@@ -71,29 +73,50 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         Unit::Paths => BY_PATHS.to_vec(),
         Unit::Edges => BY_BLOCKS.to_vec(),
     };
-    let before_name = columns.len() - 1;
     if has_selects {
-        columns.insert(before_name, ("selects", Align::Right));
+        columns.insert(columns.len() - 1, ("selects", Align::Right));
+    }
+    // Ranked by time, the share is the time.
+    let samples = sheet.run.samples().map(|samples| samples.total);
+    let samples = samples.filter(|_| ranking.weight != Weight::Time);
+    if samples.is_some() {
+        columns.insert(1, ("time", Align::Right));
     }
     let mut table = Table::new(&columns);
     for summary in &ranking.functions {
-        let share = share(summary.weight(ranking.weight), ranking.total);
-        let mut row = row(sheet, summary, unit, share);
+        let share_of_all = share(summary.weight(ranking.weight), ranking.total);
+        let mut row = row(sheet, summary, unit, share_of_all);
         if has_selects {
             let selects = grouped(selects(summary));
-            row.insert(before_name, (Ink::Faint, selects));
+            row.insert(row.len() - 1, (Ink::Faint, selects));
+        }
+        if let Some(total) = samples {
+            let time = summary.samples.map(|samples| share(samples, total));
+            row.insert(1, (Ink::Number, time.unwrap_or_default()));
         }
         table.row(row);
     }
     let sums = sums(sheet, &ranking);
     for (label, sums) in &sums {
-        let share = share(sums.weight(ranking.weight), ranking.total);
-        let mut row = sums_row(sums, unit, share);
+        let share_of_all = share(sums.weight(ranking.weight), ranking.total);
+        let mut row = sums_row(sums, unit, share_of_all);
+        if let Some(total) = samples {
+            row.insert(1, (Ink::Number, share(sums.samples, total)));
+        }
         row.resize(columns.len() - 1, (Ink::Plain, String::new()));
         row.push((Ink::Faint, label.clone()));
         table.row(row);
     }
     table.write(&mut sheet.page)?;
+    if let Some(total) = samples {
+        sheet.page.gap()?;
+        let text = format!(
+            "time: samples in the function itself, of {} of user time. A function that waits for memory takes \
+             more time than its instructions suggest; --sort time ranks by time",
+            grouped(total)
+        );
+        sheet.page.wrapped(Line::new(), Ink::Faint, &text)?;
+    }
     let mut marks: Vec<Bound> = write_parts(sheet, &ranking, unit)?;
     let bounds = |summary: &Summary| {
         let bounds = sheet.run.function(summary.function).bounds();
@@ -177,8 +200,8 @@ fn write_parts(sheet: &mut Sheet<'_>, ranking: &Ranking, unit: Unit) -> io::Resu
     columns.extend([("functions", Align::Right), (noun, Align::Name)]);
     let mut table = Table::new(&columns);
     for (part, sums) in &parts[..shown] {
-        let share = share(sums.weight(ranking.weight), ranking.total);
-        let mut row = sums_row(sums, unit, share);
+        let share_of_all = share(sums.weight(ranking.weight), ranking.total);
+        let mut row = sums_row(sums, unit, share_of_all);
         let name = match part {
             Part::Crate(name) => name.clone(),
             Part::File(file) => crate::places::short(file, sheet.options.cwd.as_deref()),
@@ -211,17 +234,14 @@ fn row(
         (Ink::Plain, marked(sum, &grouped(summary.instructions))),
     ];
     if let Some(paths) = paths {
-        let (path, count) = paths.hottest;
         row.push((Ink::Plain, grouped(paths.distinct)));
         row.push((Ink::Faint, grouped(paths.possible)));
-        row.push((
-            Ink::Plain,
-            format!(
-                "{} {path}{}",
-                share(count, paths.executions),
-                short_name(function, path)
-            ),
-        ));
+        let hottest = hottest_of(function, sheet.options.sort);
+        let hottest = hottest.map(|(path, Ratio { part, whole })| {
+            let short_name = short_name(function, path);
+            format!("{} {path}{short_name}", share(part, whole))
+        });
+        row.push((Ink::Plain, hottest.unwrap_or_default()));
     }
     row.push((Ink::Strong, name.to_string()));
     row

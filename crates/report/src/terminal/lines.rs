@@ -83,7 +83,7 @@ impl Shown {
     /// workspace ran.
     fn select(sheet: &Sheet<'_>) -> Shown {
         let files = files(sheet);
-        let is_default = sheet.names.keeps_all() && sheet.options.code.origin == Origin::ByView;
+        let is_default = !sheet.names.selects() && sheet.options.code.origin == Origin::ByView;
         let is_shown = |file: &File| !is_default || is_workspace(&file.name);
         if !files.iter().any(is_shown) {
             return Shown {

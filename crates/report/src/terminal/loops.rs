@@ -201,7 +201,7 @@ fn write_loop(
     let branches = shown_loop.branches(min_share);
     let rows = match detail {
         Detail::Whole => branches.len(),
-        Detail::Brief => branches.len().min(MAX_ROWS),
+        Detail::Brief | Detail::Excerpt => branches.len().min(MAX_ROWS),
     };
     let width = branches
         .iter()

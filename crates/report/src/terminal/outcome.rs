@@ -119,7 +119,7 @@ impl<'a> Branches<'a> {
         };
         match spot.block {
             None => place,
-            Some(block) if place.is_empty() => format!("b{block}"),
+            Some(block) if place.is_empty() => format!("block {block}"),
             Some(block) => format!("{place} (b{block})"),
         }
     }

@@ -13,11 +13,13 @@
 //! Cost: the view regenerates only the paths that it shows.
 
 use std::io;
+use std::ops::Range;
 
 use holloway_analysis::directions::Destination;
 use holloway_analysis::paths::{HotPath, hottest, regenerate};
 use holloway_analysis::trail::{End, Frame, Start, Step, Trail, frames, trail};
-use holloway_analysis::{Function, Sort};
+use holloway_analysis::{Function, FunctionId, Sort};
+use holloway_flow::PathId;
 use holloway_format::{Count, Outcome, Place};
 use unicode_width::UnicodeWidthStr;
 
@@ -25,13 +27,8 @@ use super::outcome;
 use super::paint::{Ink, Line, clip, clip_start};
 use super::sheet::{Detail, PLACE, Sheet};
 use crate::numbers::{grouped, plural, share};
+use crate::path_names::short_name;
 
-/// Maximum number of rows of a path. The middle of a longer path is left out.
-const MAX_ROWS: usize = 24;
-/// Number of rows that are shown at the start of a longer path.
-const FIRST_ROWS: usize = 14;
-/// Number of rows that are shown at the end of a longer path.
-const LAST_ROWS: usize = 8;
 /// Minimum columns of source text.
 const MIN_TEXT_WIDTH: usize = 20;
 
@@ -57,14 +54,30 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let widths = Widths::new(&ranking.paths);
     let detail = Detail::of_items(ranking.paths.len());
     let mut sum = Count::ZERO;
+    let mut cut_paths = 0u64;
     for (index, path) in ranking.paths.iter().enumerate() {
         let weight = path.weight(sort);
         sum = sum.saturating_add(weight);
         let shares = (share(weight, ranking.total), share(sum, ranking.total));
         write_head(sheet, index + 1, path, &shares, &widths)?;
-        write_rows(sheet, path, detail)?;
+        let is_cut = write_rows(sheet, path.function, path.path, detail)?;
+        cut_paths += u64::from(is_cut);
     }
-    Ok(())
+    if cut_paths == 0 {
+        return Ok(());
+    }
+    sheet.page.gap()?;
+    let text = format!(
+        "{} of these paths {} at a cut: the function has so many possible paths that each route \
+         through it is counted in pieces. A build with --guide RUN moves cuts to code that seldom runs",
+        grouped(cut_paths),
+        if cut_paths == 1 {
+            "starts or ends"
+        } else {
+            "start or end"
+        },
+    );
+    sheet.page.wrapped(Line::new(), Ink::Faint, &text)
 }
 
 /// Widths of the numbers in the first lines of paths, so that the numbers of all paths align.
@@ -127,19 +140,21 @@ fn write_head(
     sheet.page.line(line.join(name_and_path))
 }
 
-/// Writes the rows of a path: its lines and decisions.
-fn write_rows(sheet: &mut Sheet<'_>, path: &HotPath, detail: Detail) -> io::Result<()> {
-    let function = sheet.run.function(path.function);
-    let Some(regenerated) = regenerate(function, path.path) else {
-        return Ok(());
+/// Writes the rows of a path: its lines and decisions. Returns whether the path starts or ends at a
+/// cut.
+pub(super) fn write_rows(
+    sheet: &mut Sheet<'_>,
+    function: FunctionId,
+    path: PathId,
+    detail: Detail,
+) -> io::Result<bool> {
+    let function = sheet.run.function(function);
+    let Some(regenerated) = regenerate(function, path) else {
+        return Ok(false);
     };
     let trail = trail(&function.map, &regenerated);
     let rows = rows(sheet, function, &trail);
-    let elided = if detail == Detail::Whole || rows.len() <= MAX_ROWS {
-        0..0
-    } else {
-        FIRST_ROWS..rows.len() - LAST_ROWS
-    };
+    let elided = elided(rows.len(), detail);
     let max_place_width = PLACE.min(sheet.page.width() / 2);
     let place_width = rows
         .iter()
@@ -150,17 +165,44 @@ fn write_rows(sheet: &mut Sheet<'_>, path: &HotPath, detail: Detail) -> io::Resu
     write_gutter(sheet, "┌", &start(sheet, function, &trail))?;
     for (index, row) in rows.iter().enumerate() {
         if index == elided.start && !elided.is_empty() {
-            write_gutter(
-                sheet,
-                "│",
-                &format!("… {} more", plural(elided.len() as u64, "line")),
-            )?;
+            let lines = plural(elided.len() as u64, "line");
+            let name = sheet.names.name(function);
+            let choice = path_choice(&name, &short_name(function, path));
+            let text = format!("… {lines} more: --function {choice} shows the whole path");
+            write_gutter(sheet, "│", &text)?;
         }
         if !elided.contains(&index) {
             row.write(sheet, place_width)?;
         }
     }
-    write_gutter(sheet, "└", &end(sheet, function, &trail))
+    write_gutter(sheet, "└", &end(sheet, function, &trail))?;
+    Ok(trail.start == Start::Cut || matches!(trail.end, End::Cut(_)))
+}
+
+/// The rows in the middle of a path that are left out.
+fn elided(rows: usize, detail: Detail) -> Range<usize> {
+    let (first, last) = match detail {
+        Detail::Whole => return 0..0,
+        Detail::Brief => (14, 8),
+        Detail::Excerpt => (5, 3),
+    };
+    // A gap of one or two rows saves nothing.
+    match rows > first + last + 2 {
+        true => first..rows - last,
+        false => 0..0,
+    }
+}
+
+/// The words that select a path: its short name after its function's name, without the modules
+/// before it. Names with generic parameters stay whole, in quotes.
+fn path_choice(name: &str, short_name: &str) -> String {
+    match name.contains(['<', ' ', '(', '{']) {
+        true => format!("'{name}{short_name}'"),
+        false => {
+            let last = name.rsplit("::").next().unwrap_or(name);
+            format!("{last}{short_name}")
+        }
+    }
 }
 
 fn write_gutter(sheet: &mut Sheet<'_>, mark: &str, text: &str) -> io::Result<()> {
@@ -258,7 +300,7 @@ pub(super) fn place_in_words(sheet: &Sheet<'_>, function: &Function, place: Plac
     match frames[..] {
         [] => String::new(),
         [frame] => format!(" {}", line_of(frame)),
-        [inner, .., outer] => format!(" {} (inlined {})", line_of(outer), line_of(inner)),
+        [inner, .., outer] => format!(" {} (inlined from {})", line_of(outer), line_of(inner)),
     }
 }
 

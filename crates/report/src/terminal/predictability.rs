@@ -1,5 +1,6 @@
 //! The branches view: the branches that are hardest to predict. Below each branch stand its source
-//! line and its most frequent outcomes.
+//! line and its most frequent outcomes. A branch in library code is named by the line of the user's
+//! code that it was inlined into.
 
 use std::collections::HashMap;
 use std::io;
@@ -92,6 +93,13 @@ impl Context {
     }
 }
 
+/// What a run without previous paths cannot tell.
+const WITHOUT_PATTERNS: &str = "These figures are upper limits. The run does not know which path follows which, so a branch that alternates ranks high, although processors learn such patterns. Build with --collect trace and run `holloway predict` to see what they mispredict.";
+
+fn is_previous(context: &Context) -> bool {
+    matches!(context, Context::Previous(_))
+}
+
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let previous_paths = sheet.options.previous_paths;
     let top = Some(sheet.top());
@@ -109,6 +117,11 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         table.row(row(sheet, branch, &place, &contexts));
         table.note(note(sheet, branch));
     }
+    if !ranking.branches.is_empty() && !contexts.iter().any(is_previous) {
+        sheet
+            .page
+            .wrapped(Line::new(), Ink::Plain, WITHOUT_PATTERNS)?;
+    }
     table.write(&mut sheet.page)?;
     write_contexts(sheet, &ranking, &contexts)?;
     legend(sheet, ranking.branches.iter().map(|branch| branch.bound))
@@ -125,10 +138,6 @@ fn write_contexts(
     }
     let explanations = contexts.iter().map(|context| context.explanation());
     let mut text = explanations.collect::<Vec<String>>().join(" · ");
-    let has_previous = |context: &Context| matches!(context, Context::Previous(_));
-    if !contexts.iter().any(has_previous) {
-        text += " · patterns over iterations are not seen here: build with --collect loops or trace to see them";
-    }
     let is_unknown = |context: &Context| {
         let mut branches = ranking.branches.iter();
         branches.any(|branch| context.figure(branch).is_none())
@@ -155,10 +164,10 @@ fn subtitle(ranking: &Ranking) -> String {
 fn distinct_places(sheet: &Sheet<'_>, branches: &[Branch]) -> Vec<String> {
     let places = branches
         .iter()
-        .map(|branch| place(sheet, branch, branch.place));
+        .map(|branch| place(sheet, branch, user_place(sheet, branch)));
     let mut places: Vec<String> = places.collect();
     let column = |branch: &Branch| {
-        let column = branch.place.map_or(0, |place| place.column);
+        let column = user_place(sheet, branch).map_or(0, |place| place.column);
         (column != 0).then(|| format!(":{column}"))
     };
     let block = |branch: &Branch| Some(format!(" b{}", branch.block));
@@ -195,7 +204,7 @@ fn row(
     }));
     row.extend([
         (Ink::Plain, executions),
-        (Ink::Plain, share(branch.taken, branch.executions)),
+        (Ink::Plain, taken(branch)),
         (Ink::Plain, format!("{:.2}", branch.entropy())),
         (Ink::Place, place),
         (Ink::Strong, name.to_string()),
@@ -203,21 +212,29 @@ fn row(
     row
 }
 
-/// The line below a branch: its source line, and its outcomes with their shares. A branch in
-/// library code also has the line of the user's code that it was inlined into.
+/// How often the condition held. Of a branch with more than two outcomes, how many it has.
+fn taken(branch: &Branch) -> String {
+    match branch.outcomes.len() {
+        0..=2 => share(branch.taken, branch.executions),
+        ways => format!("{ways} ways"),
+    }
+}
+
+/// The line below a branch: the source line that names it, and its outcomes with their shares. A
+/// branch in library code also has its line there.
 fn note(sheet: &Sheet<'_>, branch: &Branch) -> Line {
     let mut line = Line::new();
     line.up_to(INDENT);
     let user = user_place(sheet, branch);
-    let text = source(sheet, branch, branch.place);
-    if let Some(text) = text.or_else(|| source(sheet, branch, user)) {
+    if let Some(text) = source(sheet, branch, user) {
         let width = MIN_WIDTH.max(sheet.page.width() / 3);
         line.put(Ink::Plain, &clip(&text, width))
             .put(Ink::Plain, "  ");
     }
     line.put(Ink::Outcome, &outcomes(sheet, branch));
-    if user.is_some() {
-        line.put(Ink::Faint, &format!("  in {}", place(sheet, branch, user)));
+    if user != branch.place {
+        let library = place(sheet, branch, branch.place);
+        line.put(Ink::Faint, &format!("  at {library}"));
     }
     line
 }
@@ -240,10 +257,11 @@ fn outcomes(sheet: &Sheet<'_>, branch: &Branch) -> String {
     format!("→ {}", words.join(", "))
 }
 
-/// The place in the user's code that a branch in library code was inlined into.
+/// The place of a branch. Of a branch in library code, the place in the user's code that it was
+/// inlined into, if there is one.
 fn user_place(sheet: &Sheet<'_>, branch: &Branch) -> Option<Place> {
     let map = &sheet.run.function(branch.function).map;
-    inlined_at(map, branch.place?)
+    inlined_at(map, branch.place?).or(branch.place)
 }
 
 fn source(sheet: &Sheet<'_>, branch: &Branch, place: Option<Place>) -> Option<String> {

@@ -31,6 +31,8 @@ pub(super) enum Detail {
     Whole,
     /// Only some rows: the first and last rows of a path, the first rows of a tree.
     Brief,
+    /// Fewer rows, because the view says more about each path than its rows.
+    Excerpt,
 }
 
 impl Detail {

@@ -6,7 +6,7 @@
 //!   functions     1 of 12
 //!   lines         9 of 80
 //!   branches      3 of 22 ways
-//!   paths         20 of 44
+//!   paths         20 of 44 in functions that ran; many of them may be impossible
 //! ```
 
 use std::collections::BTreeSet;
@@ -77,7 +77,8 @@ fn write_totals(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<
     if uncovered.path_count > 0 {
         let never = uncovered.path_count.saturating_sub(uncovered.paths_run);
         let paths = share(never, uncovered.path_count);
-        sheet.fact("paths", &format!("{paths} in functions that ran"))?;
+        let text = format!("{paths} in functions that ran; many of them may be impossible");
+        sheet.fact("paths", &text)?;
     }
     if uncovered.allocator_shims > 0 {
         let shims = plural(uncovered.allocator_shims, "function");
@@ -114,11 +115,14 @@ fn is_shared_object(name: &str) -> bool {
 /// Writes the heading of a list: the number of rows and the order. Returns whether there are rows.
 fn write_heading(sheet: &mut Sheet<'_>, title: &str, rows: usize, order: &str) -> io::Result<bool> {
     if rows > 0 {
-        let shown = grouped(rows.min(sheet.top()) as u64);
-        sheet.title(
-            title,
-            &format!("{shown} of {}, {order}", grouped(rows as u64)),
-        )?;
+        let shown = rows.min(sheet.top());
+        let more = match rows > shown {
+            true => "; --top N shows more",
+            false => "",
+        };
+        let shown = grouped(shown as u64);
+        let all = grouped(rows as u64);
+        sheet.title(title, &format!("{shown} of {all}, {order}{more}"))?;
     }
     Ok(rows > 0)
 }
@@ -153,6 +157,10 @@ fn write_lines(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<(
     if !write_heading(sheet, title, files.len(), order)? {
         return Ok(());
     }
+    let max_ranges = match files.len() {
+        1 => usize::MAX,
+        _ => MAX_RANGES,
+    };
     let shown = files.into_iter().take(sheet.top());
     for (file, lines) in shown {
         let mut head = Line::new();
@@ -160,20 +168,36 @@ fn write_lines(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<(
         head.put(Ink::Plain, "  ")
             .put(Ink::Place, &short(file, sheet.options.cwd.as_deref()))
             .put(Ink::Faint, &format!("  {count}: "));
-        sheet.page.wrapped(head, Ink::Plain, &ranges(lines))?;
+        sheet
+            .page
+            .wrapped(head, Ink::Plain, &ranges(lines, max_ranges))?;
     }
     Ok(())
 }
 
-/// Line numbers as ranges: `4, 7-9`.
-fn ranges(lines: &[u32]) -> String {
-    let ranges = lines.chunk_by(|a, b| a + 1 == *b);
-    let ranges = ranges.map(|range| match range {
+/// Maximum number of ranges of lines of one file, if several files are listed.
+const MAX_RANGES: usize = 12;
+
+/// Line numbers as ranges: `4, 7-9`. Of more than `max` ranges, the longest are shown.
+fn ranges(lines: &[u32], max: usize) -> String {
+    let mut ranges: Vec<&[u32]> = lines.chunk_by(|a, b| a + 1 == *b).collect();
+    let mut more = String::new();
+    if ranges.len() > max {
+        ranges.sort_by_key(|range| std::cmp::Reverse(range.len()));
+        let hidden = ranges.split_off(max);
+        ranges.sort();
+        let hidden = hidden.iter().map(|range| range.len() as u64).sum::<u64>();
+        more = format!(
+            "; {} in shorter ranges (--file FILE shows all)",
+            plural(hidden, "line")
+        );
+    }
+    let ranges = ranges.iter().map(|range| match range {
         [line] => line.to_string(),
         [first, .., last] => format!("{first}-{last}"),
         [] => String::new(),
     });
-    ranges.collect::<Vec<_>>().join(", ")
+    ranges.collect::<Vec<_>>().join(", ") + &more
 }
 
 fn write_ways(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<()> {
@@ -294,8 +318,13 @@ mod tests {
 
     #[test]
     fn consecutive_lines_form_ranges() {
-        assert_eq!(ranges(&[]), "");
-        assert_eq!(ranges(&[4]), "4");
-        assert_eq!(ranges(&[4, 7, 8, 9, 12, 13]), "4, 7-9, 12-13");
+        let lines = [4, 7, 8, 9, 12, 13];
+        assert_eq!(ranges(&[], 2), "");
+        assert_eq!(ranges(&[4], 2), "4");
+        assert_eq!(ranges(&lines, 3), "4, 7-9, 12-13");
+        assert_eq!(
+            ranges(&lines, 2),
+            "7-9, 12-13; 1 line in shorter ranges (--file FILE shows all)"
+        );
     }
 }

@@ -26,26 +26,23 @@ use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 
 use holloway_analysis::Function;
-use holloway_analysis::trail::{End, Start, Trail};
+use holloway_analysis::variation::advice::is_interrupted;
 use holloway_analysis::variation::rank::{Disturbed, RankedPath, Time};
 use holloway_analysis::variation::{RankOptions, VariationRun, rank};
 
 use super::coverage::write_with;
 use super::paint::{Ink, Line, clip_start};
-use super::paths::{end, in_brief};
-use super::sheet::PLACE;
-use super::sheet::Sheet;
+use super::paths::write_rows;
+use super::sheet::{Detail, PLACE, Sheet};
 use super::table::{Align, Table};
 use crate::numbers::{grouped, plural, seconds, short};
 use crate::options::Options;
-use crate::variation::{selected_paths, trail_of};
+use crate::variation::selected_paths;
 use report::Report;
 
 /// Maximum number of paths with a histogram.
 const MAX_CHARTS: usize = 5;
 
-/// Maximum number of source lines of a path. The middle of a longer path is left out.
-const MAX_LINES: usize = 16;
 /// Minimum width of a page on which a row has the place and the path after the numbers. On a
 /// narrower page, the place and the path are on a second line.
 const WIDE: usize = 110;
@@ -271,11 +268,11 @@ impl Report<'_> {
             );
             sheet.indented(Ink::Faint, &warning)?;
         }
-        if let Some(trail) = trail_of(function, rank.path) {
-            let text = steps_in_brief(sheet, function, &trail);
-            sheet.indented(Ink::Faint, &text)?;
-        }
+        write_rows(sheet, rank.function, rank.path, Detail::Excerpt)?;
         chart::write(sheet, rank)?;
+        if is_interrupted(rank) {
+            sheet.indented(Ink::Outcome, INTERRUPTED)?;
+        }
         advice::write(sheet, function, rank)
     }
 
@@ -307,31 +304,13 @@ impl Report<'_> {
     }
 }
 
+/// What rare and long executions mean.
+const INTERRUPTED: &str = "few executions, but long ones, make up most of this: cache misses rarely take so long, page faults, system calls, and locks do";
+
 /// ` ± 12 %`, or nothing if the error rounds to 0 %.
 fn plus_minus(error: f64) -> String {
     match (100.0 * error).round() {
         0.0 => String::new(),
         percent => format!(" ± {percent} %"),
     }
-}
-
-/// The start, the lines, and the end of a path: `from the loop head: src/list.c:41, 43, and back`.
-fn steps_in_brief<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> String {
-    let start = match trail.start {
-        Start::Entry => "from the entry: ",
-        Start::Loop => "from the loop head: ",
-        Start::Cut => "from a cut: ",
-    };
-    let mut steps = in_brief(sheet, function, trail);
-    if steps.len() > MAX_LINES {
-        let elided = steps.len() - MAX_LINES + 1;
-        let begin = MAX_LINES / 2;
-        let more = format!("… {elided} lines …");
-        steps.splice(begin..begin + elided, [more]);
-    }
-    steps.push(match trail.end {
-        End::Back(to) if trail.start == Start::Loop && to == trail.at => "and back".to_owned(),
-        _ => end(sheet, function, trail),
-    });
-    format!("{start}{}", steps.join(", "))
 }

@@ -91,38 +91,81 @@ pub(crate) fn load_lines<'a>(function: &'a Function, load: &Load) -> Vec<(&'a st
 
 /// Returns the reason for prefetching a load of this shape, and the statement to insert in the
 /// language of `file`.
-pub(crate) fn prefetch(shape: LoadShape, file: &str) -> (String, &'static str) {
+pub(crate) fn prefetch(shape: LoadShape, file: &str) -> (String, String) {
     let is_rust = file.ends_with(".rs");
+    let words = |rust: &str, c: &str| if is_rust { rust } else { c }.to_owned();
     match shape {
         LoadShape::Chain { offset } => (
             format!(
                 "loads from a list: the pointer to the next node stands {offset} bytes into this one"
             ),
-            if is_rust {
-                "if let Some(next) = &node.next { prefetch(&raw const **next) } // with your names; _mm_prefetch"
-            } else {
-                "if (p->next) __builtin_prefetch(p->next); // with your names"
-            },
+            words(
+                "if let Some(next) = &node.next { prefetch(&raw const **next) } // with your names; _mm_prefetch",
+                "if (p->next) __builtin_prefetch(p->next); // with your names",
+            ),
         ),
         LoadShape::Through { stride } => (
             format!(
                 "loads from where an element says, {} each turn",
                 step(stride)
             ),
-            if is_rust {
-                "if let Some(&at) = a.get(i + 2) { prefetch(&raw const b[at]) } // with your names; _mm_prefetch"
-            } else {
-                "if (i + 2 < n) __builtin_prefetch(&b[a[i + 2]]); // with your names"
-            },
+            words(
+                "if let Some(&at) = a.get(i + 2) { prefetch(&raw const b[at]) } // with your names; _mm_prefetch",
+                "if (i + 2 < n) __builtin_prefetch(&b[a[i + 2]]); // with your names",
+            ),
+        ),
+        LoadShape::Field { offset } => (
+            format!(
+                "loads from where a member of a list's node points to: the pointer to the next node stands {offset} bytes into this one"
+            ),
+            words(
+                "if let Some(next) = &node.next { prefetch(&raw const *next.member) } // with your names; _mm_prefetch",
+                "if (p->next) __builtin_prefetch(p->next->member); // with your names",
+            ),
+        ),
+        LoadShape::Outer { stride } => (
+            format!(
+                "loads {} in each turn of the outer loop (j), for each turn of the inner one (i)",
+                step(stride)
+            ),
+            words(
+                "if let Some(ahead) = a[i].get(j + 1) { prefetch(&raw const *ahead) } // with your names; _mm_prefetch",
+                "if (j + 1 < m) __builtin_prefetch(&a[i][j + 1]); // with your names",
+            ),
+        ),
+        LoadShape::Geometric { factor, through } => (
+            format!(
+                "loads {}at an index that each turn multiplies by {factor}",
+                if through { "through an element " } else { "" }
+            ),
+            geometric(factor, through, is_rust),
         ),
         LoadShape::Induction { stride } => (
             format!("loads {} each turn", step(stride)),
-            if is_rust {
-                "if let Some(ahead) = a.get(i + 2) { prefetch(&raw const *ahead) } // with your names; _mm_prefetch"
-            } else {
-                "if (i + 2 < n) __builtin_prefetch(&a[i + 2]); // with your names"
-            },
+            words(
+                "if let Some(ahead) = a.get(i + 2) { prefetch(&raw const *ahead) } // with your names; _mm_prefetch",
+                "if (i + 2 < n) __builtin_prefetch(&a[i + 2]); // with your names",
+            ),
         ),
+    }
+}
+
+/// The statement for an index that each turn multiplies by a factor: two turns ahead.
+fn geometric(factor: i64, through: bool, is_rust: bool) -> String {
+    let ahead = factor.saturating_mul(factor);
+    match (is_rust, through) {
+        (true, false) => format!(
+            "if let Some(ahead) = a.get({ahead} * i) {{ prefetch(&raw const *ahead) }} // with your names; _mm_prefetch"
+        ),
+        (true, true) => format!(
+            "if let Some(ahead) = a.get({ahead} * i) {{ prefetch(&raw const **ahead) }} // with your names; _mm_prefetch"
+        ),
+        (false, false) => {
+            format!("if ({ahead} * i < n) __builtin_prefetch(&a[{ahead} * i]); // with your names")
+        }
+        (false, true) => {
+            format!("if ({ahead} * i < n) __builtin_prefetch(a[{ahead} * i]); // with your names")
+        }
     }
 }
 
@@ -131,4 +174,42 @@ fn step(stride: i64) -> String {
     let bytes = plural(stride.unsigned_abs(), "byte");
     let direction = if stride < 0 { "back" } else { "further" };
     format!("{bytes} {direction}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prefetch;
+    use holloway_format::LoadShape;
+
+    fn check(shape: LoadShape, c: &str, rust: &str) {
+        let (why, statement) = prefetch(shape, "a.c");
+        assert!(statement.starts_with(c), "{why}: {statement}");
+        let (_, statement) = prefetch(shape, "a.rs");
+        assert!(statement.starts_with(rust), "{why}: {statement}");
+    }
+
+    #[test]
+    fn each_shape_has_its_statement() {
+        check(
+            LoadShape::Field { offset: 16 },
+            "if (p->next) __builtin_prefetch(p->next->member);",
+            "if let Some(next) = &node.next {",
+        );
+        check(
+            LoadShape::Outer { stride: 8 },
+            "if (j + 1 < m) __builtin_prefetch(&a[i][j + 1]);",
+            "if let Some(ahead) = a[i].get(j + 1) {",
+        );
+        let geometric = |through| LoadShape::Geometric { factor: 2, through };
+        check(
+            geometric(true),
+            "if (4 * i < n) __builtin_prefetch(a[4 * i]);",
+            "if let Some(ahead) = a.get(4 * i) { prefetch(&raw const **ahead) }",
+        );
+        check(
+            geometric(false),
+            "if (4 * i < n) __builtin_prefetch(&a[4 * i]);",
+            "if let Some(ahead) = a.get(4 * i) { prefetch(&raw const *ahead) }",
+        );
+    }
 }

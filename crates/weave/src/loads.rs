@@ -3,12 +3,18 @@
 //!
 //! The search follows each load's address back through additions. It looks for a value that the
 //! innermost loop with the load carries from iteration to iteration, in a phi at its head or in
-//! memory. Loads have one of three shapes:
+//! memory. Loads have one of these shapes:
 //!
 //! - *Induction*: each iteration adds the same constant to the address.
 //! - *Chain*: the loop walks along a list. Each iteration loads the pointer to the next node from
 //!   the current node. The paper prefetches the next node.
+//! - *Field*: the address comes from a member of a list's node. The paper prefetches what the member
+//!   of the next node points to (its Fig. 10).
+//! - *Outer*: in each iteration of the loop around the innermost one, the address takes the same
+//!   steps, shifted by a constant. The paper prefetches for the next iteration of the outer loop
+//!   (its Fig. 9).
 //! - *Through*: the address is computed from the result of an induction load of the same loop.
+//! - *Geometric*: each iteration multiplies the index by a constant (the paper's Fig. 8).
 //!
 //! All other loads are ignored. If a variable is in memory (a member, or any variable of
 //! unoptimized code), only the stores inside the loop are considered. The result is advice for the
@@ -35,18 +41,23 @@ pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
         first_part.entry(block).or_insert(BlockId(id));
     }
     let mut loads = Vec::new();
-    let mut accesses_by_loop = HashMap::new();
+    let mut accesses_by_loop: HashMap<usize, LoopAccesses<'_, 'm>> = HashMap::new();
     for (id, part) in (0u32..).zip(&lowered.nodes) {
         let Some(loop_index) = loops.innermost(BlockId(id)) else {
             continue;
         };
-        let accesses = accesses_by_loop
-            .entry(loop_index)
-            .or_insert_with(|| LoopAccesses::new(lowered, &loops, &first_part, loop_index));
+        let parent = loops.all()[loop_index].parent;
+        for index in [loop_index].into_iter().chain(parent) {
+            accesses_by_loop
+                .entry(index)
+                .or_insert_with(|| LoopAccesses::new(lowered, &loops, &first_part, index));
+        }
+        let accesses = &accesses_by_loop[&loop_index];
+        let outer = parent.map(|parent| &accesses_by_loop[&parent]);
         let instructions = &lowered.parts.blocks[part.block].instructions;
         for &instruction in &instructions[part.from..part.to] {
             if instruction.opcode() == Opcode::Load
-                && let Some(shape) = accesses.shape(instruction)
+                && let Some(shape) = accesses.shape(instruction, outer)
                 && let Some(location) = instruction.location()
                 && let Some(place) = scopes.place(location)
             {
@@ -114,8 +125,9 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         accesses
     }
 
-    /// The shape of a load. `None` if its next address is not known early.
-    fn shape(&self, load: Instruction<'m>) -> Option<LoadShape> {
+    /// The shape of a load. `None` if its next address is not known early. `outer` is the loop
+    /// around this one.
+    fn shape(&self, load: Instruction<'m>, outer: Option<&Self>) -> Option<LoadShape> {
         self.steps_left.set(STEPS);
         let address = load.value().operand(0);
         match self.stride(address) {
@@ -127,8 +139,121 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         if let Some(offset) = self.chain(from) {
             return Some(LoadShape::Chain { offset });
         }
-        let stride = self.pointer_stride(address)?;
-        Some(LoadShape::Through { stride })
+        if let Some(offset) = self.field(from) {
+            return Some(LoadShape::Field { offset });
+        }
+        let Some(stride) = self.pointer_stride(address) else {
+            let (factor, through) = self.geometric(address)?;
+            return Some(LoadShape::Geometric { factor, through });
+        };
+        let shift = outer.and_then(|outer| {
+            outer.steps_left.set(STEPS);
+            outer.shift(self, address)
+        });
+        match shift {
+            Some(stride) if stride != 0 => Some(LoadShape::Outer { stride }),
+            _ => Some(LoadShape::Through { stride }),
+        }
+    }
+
+    /// The constant by which each iteration of this loop shifts the values that a value takes in
+    /// the iterations of `inner`, a loop in this one. `None` if there is no such constant.
+    fn shift(&self, inner: &Self, value: Value<'m>) -> Option<i64> {
+        let Some(instruction) = self.instruction_in_loop(value) else {
+            return Some(0);
+        };
+        self.count_step()?;
+        let is_same = |value| self.shift(inner, value) == Some(0);
+        match instruction.opcode() {
+            Opcode::Phi if instruction.block() == inner.head => {
+                let incoming = instruction.incoming();
+                let mut starts = incoming.iter().filter(|(_, block)| !inner.contains(*block));
+                let is_steady = inner.phi_stride(instruction).is_some();
+                (is_steady && starts.all(|(start, _)| is_same(*start))).then_some(0)
+            }
+            Opcode::Phi => self.phi_stride(instruction),
+            // The loop is assumed not to change what it loads.
+            Opcode::Load => is_same(instruction.value().operand(0)).then_some(0),
+            _ => self.sum(instruction, &|value| self.shift(inner, value)),
+        }
+    }
+
+    /// The offset of the next-pointer in the nodes of a list, if `value` is loaded from a member of
+    /// a node of this list.
+    fn field(&self, value: Value<'m>) -> Option<i64> {
+        let load = self.instruction_in_loop(value)?;
+        if load.opcode() != Opcode::Load {
+            return None;
+        }
+        let (node, _) = self.without_constants(load.value().operand(0));
+        self.chain(node)
+    }
+
+    /// The factor by which each iteration multiplies an index that `value` is computed from, and
+    /// whether a load lies between.
+    fn geometric(&self, value: Value<'m>) -> Option<(i64, bool)> {
+        let instruction = self.instruction_in_loop(value)?;
+        self.count_step()?;
+        let operands = 0..instruction.value().operand_count();
+        let mut operands = operands.map(|index| instruction.value().operand(index));
+        match instruction.opcode() {
+            Opcode::Phi if instruction.block() == self.head => {
+                let next = self.next_values(instruction)?;
+                let mut factors = next
+                    .into_iter()
+                    .map(|next| self.multiple_of(instruction, next));
+                let factor = factors.next()??;
+                let is_only = factors.all(|other| other == Some(factor));
+                (is_only && factor > 1).then_some((factor, false))
+            }
+            Opcode::Phi => {
+                let mut values = instruction.incoming().into_iter().map(|(value, _)| value);
+                values.find_map(|value| self.geometric(value))
+            }
+            Opcode::Load => {
+                let (factor, _) = self.geometric(operands.next()?)?;
+                Some((factor, true))
+            }
+            Opcode::Add
+            | Opcode::Subtract
+            | Opcode::Or
+            | Opcode::Multiply
+            | Opcode::Shift
+            | Opcode::Resize
+            | Opcode::Freeze
+            | Opcode::Select
+            | Opcode::Offset => operands.find_map(|operand| self.geometric(operand)),
+            _ => None,
+        }
+    }
+
+    /// The factor by which `value` is a multiple of a phi. Small numbers that are added, such as
+    /// the outcome of a comparison, do not matter.
+    fn multiple_of(&self, phi: Instruction<'m>, value: Value<'m>) -> Option<i64> {
+        if value == phi.value() {
+            return Some(1);
+        }
+        let instruction = self.instruction_in_loop(value)?;
+        self.count_step()?;
+        let operand = |index| instruction.value().operand(index);
+        let multiple = |index| self.multiple_of(phi, operand(index));
+        match instruction.opcode() {
+            Opcode::Add | Opcode::Or => multiple(0).or_else(|| multiple(1)),
+            Opcode::Subtract | Opcode::Resize | Opcode::Freeze => multiple(0),
+            Opcode::Multiply => multiple(0)?.checked_mul(operand(1).as_int()?),
+            Opcode::Shift => {
+                let bits = operand(1).as_int()?.try_into().ok()?;
+                multiple(0)?.checked_mul(1i64.checked_shl(bits)?)
+            }
+            Opcode::Select => multiple(1).filter(|&factor| multiple(2) == Some(factor)),
+            Opcode::Phi if instruction.block() != self.head => {
+                let incoming = instruction.incoming().into_iter();
+                let mut factors = incoming.map(|(value, _)| self.multiple_of(phi, value));
+                let factor = factors.next()??;
+                factors.all(|other| other == Some(factor)).then_some(factor)
+            }
+            _ => None,
+        }
     }
 
     /// Counts one step of the search. `None` after [`STEPS`] steps.
@@ -166,11 +291,23 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
             return Some(0);
         };
         self.count_step()?;
-        let operand = |index| self.stride(instruction.value().operand(index));
-        let constant = |index| instruction.value().operand(index).as_int();
         match instruction.opcode() {
             Opcode::Phi => self.phi_stride(instruction),
             Opcode::Load => self.memory_stride(instruction),
+            _ => self.sum(instruction, &|value| self.stride(value)),
+        }
+    }
+
+    /// The stride of the result of an instruction that computes a sum of multiples, from the strides
+    /// of its operands.
+    fn sum(
+        &self,
+        instruction: Instruction<'m>,
+        stride: &dyn Fn(Value<'m>) -> Option<i64>,
+    ) -> Option<i64> {
+        let operand = |index| stride(instruction.value().operand(index));
+        let constant = |index| instruction.value().operand(index).as_int();
+        match instruction.opcode() {
             Opcode::Add => operand(0)?.checked_add(operand(1)?),
             Opcode::Subtract => operand(0)?.checked_sub(operand(1)?),
             // Compilers replace an addition by `or` if the operands have no bit in common.
@@ -182,10 +319,9 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
             Opcode::Resize | Opcode::Freeze => operand(0),
             Opcode::Offset => {
                 let address = instruction.address()?;
-                let mut sum = self.stride(address.base)?;
+                let mut sum = stride(address.base)?;
                 for (term, bytes) in address.terms {
-                    let stride = self.stride(term)?.checked_mul(bytes)?;
-                    sum = sum.checked_add(stride)?;
+                    sum = sum.checked_add(stride(term)?.checked_mul(bytes)?)?;
                 }
                 Some(sum)
             }
@@ -265,6 +401,33 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         next.all(|other| other == first).then_some(first)
     }
 
+    /// The values that a phi at the loop's head may have in the next iteration. A value that the
+    /// loop chooses among several stands for all of them. `None` for other instructions.
+    fn next_values(&self, phi: Instruction<'m>) -> Option<Vec<Value<'m>>> {
+        if phi.opcode() != Opcode::Phi || phi.block() != self.head {
+            return None;
+        }
+        let inside = phi.incoming().into_iter();
+        let inside = inside.filter(|(_, block)| self.contains(*block));
+        let mut unknown: Vec<Value<'m>> = inside.map(|(value, _)| value).collect();
+        let mut values = Vec::new();
+        let mut seen = Vec::new();
+        while let Some(value) = unknown.pop() {
+            if seen.contains(&value) {
+                continue;
+            }
+            self.count_step()?;
+            seen.push(value);
+            match self.instruction_in_loop(value) {
+                Some(merge) if merge.opcode() == Opcode::Phi && merge.block() != self.head => {
+                    unknown.extend(merge.incoming().into_iter().map(|(value, _)| value));
+                }
+                _ => values.push(value),
+            }
+        }
+        Some(values)
+    }
+
     /// A value without the constants that are added to it, and their sum.
     fn without_constants(&self, mut value: Value<'m>) -> (Value<'m>, i64) {
         let mut distance = 0i64;
@@ -305,26 +468,17 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         let instruction = self.instruction_in_loop(value)?;
         self.count_step()?;
         match instruction.opcode() {
+            Opcode::Phi if instruction.block() == self.head => {
+                let next = instruction.incoming().into_iter();
+                let next = next.filter(|(_, block)| self.contains(*block));
+                let next: Vec<Value<'m>> = next.map(|(value, _)| value).collect();
+                self.step(value, &next, &mut Vec::new())?
+            }
+            // A loop inside this one may walk along the list, too.
             Opcode::Phi => {
-                // Follow the next-pointers of one iteration, perhaps over several nodes, back to
-                // this phi.
-                let mut next = self.next(instruction)?;
-                let mut offset = None;
-                for _ in 0..STEPS {
-                    let load = self.instruction_in_loop(next)?;
-                    if load.opcode() != Opcode::Load {
-                        return None;
-                    }
-                    let (from, distance) = self.without_constants(load.value().operand(0));
-                    if *offset.get_or_insert(distance) != distance {
-                        return None;
-                    }
-                    if from == value {
-                        return offset;
-                    }
-                    next = from;
-                }
-                None
+                let incoming = instruction.incoming().into_iter();
+                let mut offsets = incoming.map(|(value, _)| self.chain(value));
+                offsets.find_map(|offset| offset)
             }
             Opcode::Load => {
                 let (from, distance) = self.without_constants(instruction.value().operand(0));
@@ -332,6 +486,43 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
             }
             _ => None,
         }
+    }
+
+    /// The offset of the next-pointer in the nodes of a list, if the loop walks from the node `from`
+    /// to each of the nodes `to`, over any number of nodes. `Some(None)` if it stays at the node.
+    fn step(
+        &self,
+        from: Value<'m>,
+        to: &[Value<'m>],
+        seen: &mut Vec<Value<'m>>,
+    ) -> Option<Option<i64>> {
+        let mut offset = None;
+        let mut add = |step: Option<i64>| {
+            let is_same = step.is_none_or(|step| *offset.get_or_insert(step) == step);
+            is_same.then_some(())
+        };
+        for &to in to {
+            if to == from || seen.contains(&to) {
+                continue;
+            }
+            seen.push(to);
+            let instruction = self.instruction_in_loop(to)?;
+            self.count_step()?;
+            match instruction.opcode() {
+                Opcode::Load => {
+                    let (node, distance) = self.without_constants(instruction.value().operand(0));
+                    add(Some(distance))?;
+                    add(self.step(from, &[node], seen)?)?;
+                }
+                Opcode::Phi => {
+                    let incoming = instruction.incoming().into_iter();
+                    let incoming: Vec<Value<'m>> = incoming.map(|(value, _)| value).collect();
+                    add(self.step(from, &incoming, seen)?)?;
+                }
+                _ => return None,
+            }
+        }
+        Some(offset)
     }
 
     /// The stride of the load from whose result `value` is computed.

@@ -5,7 +5,7 @@
 //! of the loop or the turn after it. The prefetching code checks that the address is in bounds or
 //! nonnull. The weaver finds such loads ([`LoadShape`]). The processor predicts constant strides
 //! itself, but neither linked lists nor data that their nodes point to. So lists come first, then
-//! data behind pointers, and then large strides. A stride is left out if it is so small that the
+//! data behind pointers and indices that are multiplied, and then large strides. A stride is left out if it is so small that the
 //! load of the turn after next is mostly in the same cache line ([`LINE`]).
 //!
 //! Only paths that cache misses may slow get advice: at least half of the net variation must be in
@@ -67,7 +67,11 @@ fn loads_on_path(function: &Function, path: PathId) -> Vec<Load> {
 fn predictable_loads(function: &Function, mut loads: Vec<Load>) -> Vec<Load> {
     let leaves_its_line = |load: &Load| match load.shape {
         LoadShape::Induction { stride } => 4 * stride.unsigned_abs() >= LINE,
-        LoadShape::Chain { .. } | LoadShape::Through { .. } => true,
+        LoadShape::Chain { .. }
+        | LoadShape::Through { .. }
+        | LoadShape::Field { .. }
+        | LoadShape::Outer { .. }
+        | LoadShape::Geometric { .. } => true,
     };
     loads.retain(leaves_its_line);
     // A stable sort: of equal loads, the first one in the code comes first.
@@ -77,7 +81,11 @@ fn predictable_loads(function: &Function, mut loads: Vec<Load>) -> Vec<Load> {
         // A prefetch fetches a complete list node, so only one load of each list is needed.
         let key = match load.shape {
             LoadShape::Chain { .. } => (0, Some(load.place.scope), 0),
-            LoadShape::Through { .. } | LoadShape::Induction { .. } => {
+            LoadShape::Through { .. }
+            | LoadShape::Induction { .. }
+            | LoadShape::Field { .. }
+            | LoadShape::Outer { .. }
+            | LoadShape::Geometric { .. } => {
                 let user_frame = frames(&function.map, &load.place).last();
                 (
                     priority(load.shape).0,
@@ -97,8 +105,11 @@ fn predictable_loads(function: &Function, mut loads: Vec<Load>) -> Vec<Load> {
 fn priority(shape: LoadShape) -> (u8, i64) {
     match shape {
         LoadShape::Chain { .. } => (0, 0),
-        LoadShape::Through { .. } => (1, 0),
-        LoadShape::Induction { stride } => (2, stride.saturating_abs().saturating_neg()),
+        LoadShape::Field { .. } => (1, 0),
+        LoadShape::Outer { .. } => (2, 0),
+        LoadShape::Through { .. } => (3, 0),
+        LoadShape::Geometric { through, .. } => (4, i64::from(!through)),
+        LoadShape::Induction { stride } => (5, stride.saturating_abs().saturating_neg()),
     }
 }
 

@@ -6,8 +6,9 @@
 //! before it.
 //! ```text
 //! list of loads: z block - previous load's block  place
-//!                1 byte shape: 0 induction, 1 chain, 2 through
-//!                z the stride (shapes 0 and 2) or the offset (shape 1)
+//!                1 byte shape: 0 induction, 1 chain, 2 through, 3 field, 4 outer, 5 geometric,
+//!                6 geometric and through
+//!                z the stride (shapes 0, 2, 4), the offset (1, 3), or the factor (5, 6)
 //! ```
 //! Example: a load in block 2 at line 5, column 9 of scope 0. The address grows by 4 bytes each
 //! turn. The previous place has line 5, too: `01 04 00 00 09 00 08`.
@@ -48,6 +49,25 @@ pub enum LoadShape {
         /// Stride of the other load, in bytes per turn.
         stride: i64,
     },
+    /// The address comes from a member of a list's node, and a pointer in the node leads to the next
+    /// turn's node: `p->tail->mark` with `p = p->next`.
+    Field {
+        /// Offset in a node of the pointer to the next node.
+        offset: i64,
+    },
+    /// The address takes the same steps in each turn of the loop around the innermost one, but
+    /// shifted: `a[i][j]` with an inner loop over `i`, where `a[i]` is a pointer.
+    Outer {
+        /// Bytes per turn of the outer loop.
+        stride: i64,
+    },
+    /// The index is multiplied in each turn: `a[i]` with `i = 2 * i`, as in a heap.
+    Geometric {
+        /// The factor per turn.
+        factor: i64,
+        /// Whether the load is not of the element, but of what the element points to: `a[i]->cost`.
+        through: bool,
+    },
 }
 
 impl LoadShape {
@@ -56,6 +76,9 @@ impl LoadShape {
             Self::Induction { stride } => (0, stride),
             Self::Chain { offset } => (1, offset),
             Self::Through { stride } => (2, stride),
+            Self::Field { offset } => (3, offset),
+            Self::Outer { stride } => (4, stride),
+            Self::Geometric { factor, through } => (5 + u8::from(through), factor),
         }
     }
 
@@ -64,6 +87,12 @@ impl LoadShape {
             0 => Some(Self::Induction { stride: number }),
             1 => Some(Self::Chain { offset: number }),
             2 => Some(Self::Through { stride: number }),
+            3 => Some(Self::Field { offset: number }),
+            4 => Some(Self::Outer { stride: number }),
+            5 | 6 => Some(Self::Geometric {
+                factor: number,
+                through: code == 6,
+            }),
             _ => None,
         }
     }

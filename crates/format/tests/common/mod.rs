@@ -133,7 +133,17 @@ fn load_shape() -> impl Strategy<Value = LoadShape> {
     (0..3, number).prop_map(|(shape, number)| match shape {
         0 => LoadShape::Induction { stride: number },
         1 => LoadShape::Chain { offset: number },
-        _ => LoadShape::Through { stride: number },
+        2 => LoadShape::Through { stride: number },
+        3 => LoadShape::Field { offset: number },
+        4 => LoadShape::Outer { stride: number },
+        5 => LoadShape::Geometric {
+            factor: number,
+            through: false,
+        },
+        _ => LoadShape::Geometric {
+            factor: number,
+            through: true,
+        },
     })
 }
 

@@ -164,7 +164,7 @@ struct AdviceRecord {
     bytes: i64,
     place: String,
     why: String,
-    insert: &'static str,
+    insert: String,
     insert_at: String,
 }
 
@@ -333,6 +333,9 @@ impl AdviceRecord {
             LoadShape::Induction { stride } => ("induction", stride),
             LoadShape::Chain { offset } => ("chain", offset),
             LoadShape::Through { stride } => ("through", stride),
+            LoadShape::Field { offset } => ("field", offset),
+            LoadShape::Outer { stride } => ("outer", stride),
+            LoadShape::Geometric { factor, .. } => ("geometric", factor),
         };
         let place = places_of(function, &[load.place]).pop();
         let lines = load_lines(function, &load);

@@ -170,6 +170,84 @@ int twice(int a) { return add(a, 1) + outside(a); }
     }
 }
 
+/// The loops of the paper's Figures 8 to 10: a heap that is sifted down, a nest over two
+/// dimensions, and a list whose nodes lead to the next one at two places.
+#[test]
+fn loads_of_the_figures_of_the_paper_have_their_shapes() {
+    let source = "#include <stddef.h>
+struct entry { long pad[7]; float cost; };
+void sift(struct entry **heap, long tail) {
+ long from = 1, to = 2;
+ while (to < tail) {
+  if (to + 1 < tail && heap[to + 1]->cost < heap[to]->cost) to++;
+  if (heap[to]->cost > heap[from]->cost) break;
+  struct entry *kept = heap[to]; heap[to] = heap[from]; heap[from] = kept;
+  from = to; to = 2 * from;
+ }
+}
+struct layer { double p; long pad; };
+double match(const struct layer *f1, double **bus, long rows, long columns, double *y) {
+ double all = 0;
+ for (long tj = 0; tj < columns; tj++) {
+  double sum = 0;
+  for (long ti = 0; ti < rows; ti++)
+   sum += f1[ti].p * bus[ti][tj];
+  y[tj] = sum; all += sum;
+ } return all;
+}
+struct arc { struct node *tail, *head; long mark, cost; };
+struct node { long pad; struct arc *arc; struct node *next; long potential; };
+extern void see(long);
+long prices(struct node *node) {
+ long changed = 0;
+ while (node) {
+  if (node->arc->mark) { see(node->potential);
+   node = node->next;
+   continue;
+  }
+  changed += node->arc->cost;
+  see(changed);
+  node = node->next;
+ } return changed;
+}
+";
+    for patched in woven("figures.c", source, Kind::Variation) {
+        let shapes = |name: &str, line: u32| -> Vec<LoadShape> {
+            let mut functions = patched.map.functions.iter();
+            let function = functions.find(|f| f.name == name).unwrap();
+            let loads = function.loads.iter();
+            let loads = loads.filter(|load| load.place.line == line);
+            loads.map(|load| load.shape).collect()
+        };
+        let through = LoadShape::Geometric {
+            factor: 2,
+            through: true,
+        };
+        assert!(
+            shapes("sift", 6).contains(&through),
+            "{:?}",
+            shapes("sift", 6)
+        );
+        let outer = LoadShape::Outer { stride: 8 };
+        assert!(
+            shapes("match", 18).contains(&outer),
+            "{:?}",
+            shapes("match", 18)
+        );
+        let field = LoadShape::Field { offset: 16 };
+        assert!(
+            shapes("prices", 28).contains(&field),
+            "{:?}",
+            shapes("prices", 28)
+        );
+        assert!(
+            shapes("prices", 32).contains(&field),
+            "{:?}",
+            shapes("prices", 32)
+        );
+    }
+}
+
 #[test]
 fn loads_with_predictable_addresses_are_found() {
     let source = "#include <stddef.h>

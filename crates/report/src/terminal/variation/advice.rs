@@ -67,6 +67,6 @@ fn write_load(sheet: &mut Sheet<'_>, function: &Function, load: &Load) -> io::Re
     let mut line = Line::new();
     line.up_to(INDENT + number.len())
         .put(Ink::Number, " + ")
-        .put(Ink::Plain, statement);
+        .put(Ink::Plain, &statement);
     sheet.page.line(&line)
 }

@@ -2,7 +2,7 @@
 //! [`terminal::predictors`](crate::terminal::predictors) and
 //! [`json::predictors`](crate::json::predictors) write the report.
 
-use holloway_analysis::predictors::{Answer, Model, Question, Scheme};
+use holloway_analysis::predictors::{Answer, Model, Scheme};
 use holloway_format::Count;
 
 use crate::thread::Thread;
@@ -12,8 +12,6 @@ use crate::thread::Thread;
 pub struct Predictions<'a> {
     /// The thread.
     pub thread: Thread<'a>,
-    /// What was asked.
-    pub question: &'a Question,
     /// The answer.
     pub answer: &'a Answer<'a>,
 }

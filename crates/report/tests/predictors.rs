@@ -10,7 +10,7 @@ use std::sync::Arc;
 use holloway_abi::Kind;
 use holloway_analysis::note::Note;
 use holloway_analysis::predictors::answer::Sweep;
-use holloway_analysis::predictors::{Answer, Question};
+use holloway_analysis::predictors::{Answer, Estimates, Question};
 use holloway_analysis::stream::Words;
 use holloway_analysis::trace::Trace;
 use holloway_analysis::trace::code::Code;
@@ -81,11 +81,18 @@ fn options(width: usize) -> Options<'static> {
     }
 }
 
+/// All intervals between dumps, from 50,000 instructions down.
+const ESTIMATES: Option<Estimates> = Some(Estimates {
+    dump_interval: 50_000,
+    sweep: Sweep::On,
+});
+
 /// Writes the predictions for a trace with `write`.
 fn report(
     image: &Arc<ImageMap>,
     trace: &Trace,
     damage: &[Note],
+    estimates: Option<Estimates>,
     write: impl Fn(&Predictions<'_>) -> Vec<u8>,
 ) -> String {
     let code = Code::new(image);
@@ -101,10 +108,7 @@ fn report(
         checked: None,
         damage,
     };
-    let question = Question {
-        dump_interval: 50_000,
-        sweep: Sweep::On,
-    };
+    let question = Question { estimates };
     let answer = Answer::new(&code, trace, &question);
     let predictions = Predictions {
         thread: Thread {
@@ -113,16 +117,19 @@ fn report(
             damage: &[],
             profile: None,
         },
-        question: &question,
         answer: &answer,
     };
     String::from_utf8(write(&predictions)).unwrap()
 }
 
-fn text(words: impl Fn(&Arc<ImageMap>) -> Trace, width: usize) -> String {
+fn text(
+    words: impl Fn(&Arc<ImageMap>) -> Trace,
+    estimates: Option<Estimates>,
+    width: usize,
+) -> String {
     let damage = [Note::Trace("block 3 cut short".into())];
     let image = placed(vec![dice()], Kind::Trace);
-    report(&image, &words(&image), &damage, |predictions| {
+    report(&image, &words(&image), &damage, estimates, |predictions| {
         let mut out = Vec::new();
         terminal::predictors::write(predictions, &options(width), &mut out).unwrap();
         out
@@ -131,29 +138,44 @@ fn text(words: impl Fn(&Arc<ImageMap>) -> Trace, width: usize) -> String {
 
 #[test]
 fn predictions_as_text() {
-    assert_snapshot!("predictions", text(|image| record(image, 30_000), 110));
+    let text = text(|image| record(image, 30_000), None, 110);
+    assert_snapshot!("predictions", text);
+}
+
+#[test]
+fn estimates_follow_the_predictions() {
+    let record = |image: &Arc<ImageMap>| record(image, 30_000);
+    let with_estimates = text(record, ESTIMATES, 110);
+    let estimates = with_estimates.strip_prefix(&text(record, None, 110));
+    assert_snapshot!("estimates", estimates.unwrap());
 }
 
 #[test]
 fn a_thread_without_branches_has_no_predictions() {
-    assert_snapshot!("no_predictions", text(|image| trace(image, &[]), 110));
+    let text = text(|image| trace(image, &[]), ESTIMATES, 110);
+    assert_snapshot!("no_predictions", text);
 }
 
 #[test]
 fn narrow_terminals_lose_no_number() {
-    narrow::check(None, &|width| text(|image| record(image, 3000), width));
+    narrow::check(None, &|width| {
+        text(|image| record(image, 3000), ESTIMATES, width)
+    });
 }
 
 #[test]
 fn predictions_as_json() {
     let image = placed(vec![dice()], Kind::Trace);
     let trace = record(&image, 30_000);
-    let text = report(&image, &trace, &[], |predictions| {
-        let mut out = Vec::new();
-        json::predictors::write(predictions, &options(usize::MAX), &mut out).unwrap();
-        out
-    });
-    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let write = |estimates| -> serde_json::Value {
+        let text = report(&image, &trace, &[], estimates, |predictions| {
+            let mut out = Vec::new();
+            json::predictors::write(predictions, &options(usize::MAX), &mut out).unwrap();
+            out
+        });
+        serde_json::from_str(&text).unwrap()
+    };
+    let mut value = write(ESTIMATES);
     assert_eq!(value["schema"], 1);
     assert_eq!(value["executed_branches"], 2 * 30_002);
     let schemes = value["schemes"].as_array().unwrap();
@@ -162,6 +184,9 @@ fn predictions_as_json() {
         let thresholds = scheme["tse"].as_object().unwrap().keys();
         assert_eq!(thresholds.collect::<Vec<_>>(), ["0.1", "1", "3", "5"]);
     }
+    // Only the schemes depend on the option.
+    value.as_object_mut().unwrap().remove("schemes");
+    assert_eq!(write(None), value);
     // The die is fair. The only other branch is the loop's.
     let die = &value["branches"][0];
     assert_eq!((&die["line"], &die["select"]), (&12.into(), &9.into()));

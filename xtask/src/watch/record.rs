@@ -159,7 +159,8 @@ pub(super) fn watch(
         workload.run(&executable, &input, scale, Some(&data))?;
         let mut phases = holloway_command(["phases", "--trigger", "--format", "json"]);
         let phases = run_ok(phases.arg(&data))?.stdout;
-        let mut predict = holloway_command(["predict", "--sweep", "--format", "json"]);
+        let words = ["predict", "--estimates", "--sweep", "--format", "json"];
+        let mut predict = holloway_command(words);
         let predictions = run_ok(predict.arg(&data))?.stdout;
         answers.keep(&phases, &predictions)?;
     }

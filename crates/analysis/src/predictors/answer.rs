@@ -1,4 +1,4 @@
-//! Simulates all predictors in one pass over the branches of a thread.
+//! Simulates the models on the branches of a thread, and if asked, profiles from predictors.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,13 +9,14 @@ use holloway_format::Count;
 use super::conditions::{Condition, Conditions, Step};
 use super::estimate::estimate;
 use super::models::{Model, Models};
+use super::pass::{Mispredictions, Slots};
 use super::schemes::Scheme;
 use super::select::Candidates;
 use super::selection::{
     ArcWeightError, FlowGraph, THRESHOLDS, arc_weight_error, trace_selection_error,
 };
 use super::sweep::{INTERVALS, SchemeWeights, SweepSimulator};
-use crate::branch_stream::{BranchId, BranchKind, BranchSet, BranchSite, BranchStream, Direction};
+use crate::branch_stream::{BranchSet, BranchSite, BranchStream};
 use crate::trace::code::Code;
 use crate::trace::stats::counts;
 use crate::trace::{Terminal, Trace};
@@ -25,9 +26,16 @@ pub const MAX_SWEEP: u64 = 16;
 /// Numbers by which a sweep divides the interval (Conte et al. 1994, table 8).
 const SWEEP: [u64; INTERVALS] = [1, 4, 8, MAX_SWEEP];
 
-/// What to simulate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What to simulate besides the models.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Question {
+    /// The profiles to estimate from predictor tables, if any.
+    pub estimates: Option<Estimates>,
+}
+
+/// The profiles to estimate from predictor tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Estimates {
     /// Instructions from one dump of the tables to the next.
     pub dump_interval: u64,
     /// Whether the schemes also dump 4, 8, and 16 times as often.
@@ -43,9 +51,9 @@ pub enum Sweep {
     On,
 }
 
-impl Default for Question {
-    fn default() -> Question {
-        Question {
+impl Default for Estimates {
+    fn default() -> Estimates {
+        Estimates {
             dump_interval: 1_000_000,
             sweep: Sweep::Off,
         }
@@ -113,52 +121,25 @@ pub struct Answer<'a> {
     pub branches: Vec<HardBranch>,
     /// The paths with branches that TAGE mispredicted, most mispredictions first.
     pub paths: Vec<HardPath>,
-    /// Profiles from predictors.
-    pub schemes: Vec<SchemeResult>,
+    /// Profiles from predictors, if they were asked for.
+    pub schemes: Option<Vec<SchemeResult>>,
 }
 
 impl<'a> Answer<'a> {
     /// Simulates the predictors on the branches of a thread.
     pub fn new(code: &Code<'_>, trace: &'a Trace, question: &Question) -> Answer<'a> {
         let stream = BranchStream::new(code, trace, BranchSet::Choices);
-        let conditions = Conditions::new(code, &stream);
         let frequencies = counts(&trace.grammar, trace.terminals.len());
-        let actual = actual_profile(code, trace, &frequencies);
-        let divisors = match question.sweep {
-            Sweep::Off => &SWEEP[..1],
-            Sweep::On => &SWEEP[..],
-        };
-        let block_length = mean_block(code, &actual);
-        let intervals = divisors
-            .iter()
-            .map(|divisor| (question.dump_interval / divisor).max(1));
-        let intervals: Vec<u64> = intervals.collect();
-        let count = conditions.conditions.len();
-        let mut simulator = SweepSimulator::new(&intervals, block_length, count);
-        let terminals = 0..trace.terminals.len() as u32;
-        let steps: Vec<Vec<Step>> = terminals
-            .map(|terminal| {
-                let events = stream.of_terminal(terminal).iter();
-                events.flat_map(|event| conditions.steps(event)).collect()
-            })
-            .collect();
-        let mut pass = Pass::new(&stream, trace.terminals.len());
-        // The models take longer than the schemes.
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let executed = trace.grammar.expand();
-                executed.for_each(|terminal| pass.execute(&stream, terminal));
-            });
-            for terminal in trace.grammar.expand() {
-                for step in &steps[terminal as usize] {
-                    let address = conditions.conditions[step.condition as usize].address;
-                    simulator.execute(step.condition, address, step.is_taken, step.instructions);
-                }
-            }
+        let models = Models::default();
+        let sizes = models.sizes();
+        let slots = Slots::new(&stream, trace.terminals.len());
+        let (wrong, schemes) = std::thread::scope(|scope| {
+            let wrong = scope.spawn(|| slots.mispredictions(&trace.grammar, models));
+            let estimates = question.estimates;
+            let schemes = estimates.map(|asked| schemes(code, trace, &stream, &frequencies, asked));
+            let wrong = wrong.join().expect("predictors do not panic");
+            (wrong, schemes)
         });
-        let schemes = simulator.finish().into_iter();
-        let schemes = schemes.map(|weights| compare(&weights, &actual, &conditions.conditions));
-        let schemes = schemes.collect();
         let instructions = code.events(&trace.terminals);
         let instructions = instructions.iter().zip(&frequencies);
         let instructions = instructions
@@ -166,107 +147,104 @@ impl<'a> Answer<'a> {
             .fold(0, u64::saturating_add);
         Answer {
             instructions: Count(instructions),
-            sizes: Model::ALL.map(|model| pass.models.size(model)),
-            mispredictions: pass.sums(),
-            branches: pass.hard_branches(code, &stream),
-            paths: pass.hard_paths(&frequencies),
+            sizes,
+            mispredictions: Model::ALL.map(|model| Count(wrong[model.index()].iter().sum())),
+            branches: hard_branches(code, &stream, &slots, &wrong, &frequencies),
+            paths: hard_paths(&slots, &wrong, &frequencies),
             schemes,
             stream,
         }
     }
 }
 
-/// The models during the pass, and what they mispredicted so far.
-struct Pass {
-    models: Models,
-    /// By branch.
-    executions: Vec<u64>,
-    mispredictions: Vec<[u64; Model::ALL.len()]>,
-    /// By terminal: mispredictions of TAGE.
-    terminals: Vec<u64>,
+fn hard_branches(
+    code: &Code<'_>,
+    stream: &BranchStream<'_>,
+    slots: &Slots,
+    wrong: &Mispredictions,
+    frequencies: &[Count],
+) -> Vec<HardBranch> {
+    let branches = stream.sites().iter().map(|site| HardBranch {
+        branch: *site,
+        executions: Count::ZERO,
+        mispredictions: [Count::ZERO; Model::ALL.len()],
+        select: None,
+    });
+    let mut branches: Vec<HardBranch> = branches.collect();
+    for (terminal, executions) in slots.terminals().iter().zip(frequencies) {
+        for slot in terminal.clone() {
+            let hard = &mut branches[slots.branches()[slot].index()];
+            hard.executions = hard.executions.saturating_add(*executions);
+            for (sum, wrong) in hard.mispredictions.iter_mut().zip(wrong) {
+                sum.0 += wrong[slot];
+            }
+        }
+    }
+    branches.retain(|hard| hard.of(Model::Tage) > Count::ZERO);
+    branches.sort_by_key(|hard| Reverse(hard.of(Model::Tage)));
+    let mut candidates = HashMap::new();
+    for hard in &mut branches {
+        let function = hard.branch.function;
+        let candidates = candidates
+            .entry(function)
+            .or_insert_with(|| code.function(function).map(Candidates::new));
+        let candidates = candidates.as_ref();
+        hard.select = candidates.and_then(|found| found.instructions(hard.branch.block));
+    }
+    branches
 }
 
-impl Pass {
-    fn new(stream: &BranchStream<'_>, terminals: usize) -> Pass {
-        let branches = stream.sites().len();
-        Pass {
-            models: Models::default(),
-            executions: vec![0; branches],
-            mispredictions: vec![[0; Model::ALL.len()]; branches],
-            terminals: vec![0; terminals],
-        }
-    }
+fn hard_paths(slots: &Slots, wrong: &Mispredictions, frequencies: &[Count]) -> Vec<HardPath> {
+    let wrong = &wrong[Model::Tage.index()];
+    let terminals = (0u32..).zip(slots.terminals()).zip(frequencies);
+    let paths = terminals.map(|((terminal, slots), &executions)| HardPath {
+        terminal,
+        executions,
+        mispredictions: Count(wrong[slots.clone()].iter().sum()),
+    });
+    let mut paths: Vec<HardPath> = paths
+        .filter(|path| path.mispredictions > Count::ZERO)
+        .collect();
+    paths.sort_by_key(|path| Reverse(path.mispredictions));
+    paths
+}
 
-    /// Executes the branches of a terminal.
-    fn execute(&mut self, stream: &BranchStream<'_>, terminal: u32) {
-        for event in stream.of_terminal(terminal) {
-            let BranchId(branch) = event.branch;
-            let site = stream.site(event.branch);
-            let right = match site.kind {
-                BranchKind::Indirect => self.models.indirect(site.address, event.target),
-                BranchKind::Conditional
-                | BranchKind::Jump
-                | BranchKind::Call
-                | BranchKind::Return => {
-                    let is_taken = event.direction == Direction::Taken;
-                    self.models.condition(site.address, is_taken)
-                }
-            };
-            let branch = branch as usize;
-            self.executions[branch] += 1;
-            let sums = self.mispredictions[branch].iter_mut().zip(right);
-            for (sum, is_right) in sums {
-                *sum += u64::from(!is_right);
-            }
-            self.terminals[terminal as usize] += u64::from(!right[Model::Tage.index()]);
-        }
-    }
-
-    /// By model: the mispredictions of all branches.
-    fn sums(&self) -> [Count; Model::ALL.len()] {
-        Model::ALL.map(|model| {
-            let branches = self.mispredictions.iter();
-            Count(branches.map(|sums| sums[model.index()]).sum())
+/// Estimates profiles with all schemes, and compares them with the exact profile.
+fn schemes(
+    code: &Code<'_>,
+    trace: &Trace,
+    stream: &BranchStream<'_>,
+    frequencies: &[Count],
+    estimates: Estimates,
+) -> Vec<SchemeResult> {
+    let conditions = Conditions::new(code, stream);
+    let actual = actual_profile(code, trace, frequencies);
+    let divisors = match estimates.sweep {
+        Sweep::Off => &SWEEP[..1],
+        Sweep::On => &SWEEP[..],
+    };
+    let intervals = divisors
+        .iter()
+        .map(|divisor| (estimates.dump_interval / divisor).max(1));
+    let intervals: Vec<u64> = intervals.collect();
+    let count = conditions.conditions.len();
+    let mut simulator = SweepSimulator::new(&intervals, mean_block(code, &actual), count);
+    let terminals = 0..trace.terminals.len() as u32;
+    let steps: Vec<Vec<Step>> = terminals
+        .map(|terminal| {
+            let events = stream.of_terminal(terminal).iter();
+            events.flat_map(|event| conditions.steps(event)).collect()
         })
+        .collect();
+    for terminal in trace.grammar.expand() {
+        for step in &steps[terminal as usize] {
+            let address = conditions.conditions[step.condition as usize].address;
+            simulator.execute(step.condition, address, step.is_taken, step.instructions);
+        }
     }
-
-    fn hard_branches(&self, code: &Code<'_>, stream: &BranchStream<'_>) -> Vec<HardBranch> {
-        let mut candidates = HashMap::new();
-        let branches = stream.sites().iter().zip(&self.executions);
-        let branches = branches.zip(&self.mispredictions);
-        let mut branches: Vec<HardBranch> = branches
-            .filter(|(_, mispredictions)| mispredictions[Model::Tage.index()] > 0)
-            .map(|((site, &executions), mispredictions)| {
-                let map = code.function(site.function);
-                let candidates = candidates
-                    .entry(site.function)
-                    .or_insert_with(|| map.map(Candidates::new));
-                let candidates = candidates.as_ref();
-                HardBranch {
-                    branch: *site,
-                    executions: Count(executions),
-                    mispredictions: mispredictions.map(Count),
-                    select: candidates.and_then(|found| found.instructions(site.block)),
-                }
-            })
-            .collect();
-        branches.sort_by_key(|hard| Reverse(hard.of(Model::Tage)));
-        branches
-    }
-
-    fn hard_paths(&self, frequencies: &[Count]) -> Vec<HardPath> {
-        let terminals = (0u32..).zip(&self.terminals).zip(frequencies);
-        let terminals = terminals.filter(|((_, mispredictions), _)| **mispredictions > 0);
-        let mut paths: Vec<HardPath> = terminals
-            .map(|((terminal, &mispredictions), &executions)| HardPath {
-                terminal,
-                executions,
-                mispredictions: Count(mispredictions),
-            })
-            .collect();
-        paths.sort_by_key(|path| Reverse(path.mispredictions));
-        paths
-    }
+    let schemes = simulator.finish().into_iter();
+    let schemes = schemes.map(|weights| compare(&weights, &actual, &conditions.conditions));
+    schemes.collect()
 }
 
 /// The exact weights of all blocks and arcs, by function.

@@ -130,8 +130,8 @@ pub(crate) enum RunsCommand {
     /// Find the phases of a run that was recorded with --collect trace: what is hot, and when
     #[command(after_help = phases::EXAMPLES)]
     Phases(Box<PhasesArgs>),
-    /// Simulate branch predictors on a run that was recorded with --collect trace: what they
-    /// mispredict, and how good profiles from their tables would be
+    /// Show the branches and paths that processors mispredict, in a run that was recorded with
+    /// --collect trace
     #[command(after_help = predict::EXAMPLES)]
     Predict(PredictArgs),
 }

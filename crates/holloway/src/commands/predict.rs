@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use holloway_analysis::predictors::answer::Sweep;
-use holloway_analysis::predictors::{Answer, Question};
+use holloway_analysis::predictors::{Answer, Estimates, Question};
 use holloway_report::predictors::Predictions;
 
 use super::trace::with_longest;
@@ -20,8 +20,10 @@ use crate::progress::Progress;
 /// If there is no trace, the trace cannot be read, or stdout cannot be written.
 pub(crate) fn main(args: &PredictArgs) -> Result<ExitCode> {
     let question = Question {
-        dump_interval: args.dump_interval,
-        sweep: if args.sweep { Sweep::On } else { Sweep::Off },
+        estimates: args.estimates.then_some(Estimates {
+            dump_interval: args.dump_interval,
+            sweep: if args.sweep { Sweep::On } else { Sweep::Off },
+        }),
     };
     with_longest(&args.answer, |thread| {
         let answer = {
@@ -30,7 +32,6 @@ pub(crate) fn main(args: &PredictArgs) -> Result<ExitCode> {
         };
         let predictions = Predictions {
             thread,
-            question: &question,
             answer: &answer,
         };
         let source = source();

@@ -40,8 +40,8 @@ fn random_conditions_are_mispredicted() {
     text.says("Mispredictions")
         .says("TAGE")
         .says("app.c:7")
-        .says("dice")
-        .says("two levels, marker bit");
+        .says("dice");
+    assert!(!text.stdout.contains("Profiles from predictors"));
     let json: Value = project.holloway("predict run --format json").ok().json().0;
     assert_eq!(json["schema"], 1);
     assert_eq!(json["covers"], "woven");
@@ -60,6 +60,17 @@ fn random_conditions_are_mispredicted() {
     for branch in others {
         assert!(missed(branch, "tage") < 5000, "{branch}");
     }
+    assert_eq!(json.get("schemes"), None);
+}
+
+#[test]
+fn estimated_profiles_are_shown_on_request() {
+    let project = recorded("--collect trace");
+    let text = project.holloway("predict run --estimates").ok();
+    text.says("Profiles from predictors")
+        .says("two levels, marker bit");
+    let words = "predict run --estimates --format json";
+    let json: Value = project.holloway(words).ok().json().0;
     let schemes = json["schemes"].as_array().unwrap();
     let names: Vec<&str> = schemes
         .iter()
@@ -74,7 +85,7 @@ fn random_conditions_are_mispredicted() {
         }
         assert!(scheme["arc_weight_error"].as_f64().unwrap() < 0.5);
     }
-    let sweep = "predict run --sweep --dump-interval 1600 --top 1 --format json";
+    let sweep = "predict run --estimates --sweep --dump-interval 1600 --top 1 --format json";
     let json: Value = project.holloway(sweep).ok().json().0;
     let intervals = json["schemes"].as_array().unwrap().iter();
     let intervals: Vec<u64> = intervals
@@ -89,6 +100,14 @@ fn random_conditions_are_mispredicted() {
 fn runs_without_traces_are_refused() {
     let project = recorded("--collect paths");
     let text = project.holloway("predict run").exits(2);
-    text.fails_with("--collect trace");
-    project.holloway("predict run --dump-interval 0").exits(2);
+    text.fails_with("run: no traces were recorded: build with --collect trace");
+    let estimates = "predict run --estimates";
+    project
+        .holloway(&format!("{estimates} --dump-interval 0"))
+        .exits(2);
+    // These options change only the estimates.
+    for option in ["--sweep", "--dump-interval 1000"] {
+        let text = project.holloway(&format!("predict run {option}")).exits(2);
+        text.complains("--estimates");
+    }
 }

@@ -31,7 +31,8 @@ struct Document<'a> {
     select: RemedyRecord,
     branches: Vec<BranchRecord<'a>>,
     paths: Vec<PathRecord>,
-    schemes: Vec<SchemeRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schemes: Option<Vec<SchemeRecord>>,
 }
 
 #[derive(Serialize)]
@@ -126,6 +127,7 @@ pub fn write(
     });
     let branches = answer.branches.iter().take(top);
     let paths = answer.paths.iter().take(top);
+    let schemes = answer.schemes.as_ref();
     let document = Document {
         schema: SCHEMA,
         thread: ThreadRecord::new(predictions.thread),
@@ -138,7 +140,7 @@ pub fn write(
         select: RemedyRecord::new(&selects(answer)),
         branches: branches.map(|hard| branch(&labeled, hard)).collect(),
         paths: paths.filter_map(|hard| path(&labeled, hard)).collect(),
-        schemes: answer.schemes.iter().map(scheme).collect(),
+        schemes: schemes.map(|schemes| schemes.iter().map(scheme).collect()),
     };
     document::write(&document, out)
 }

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use holloway_analysis::branch_stream::BranchSet;
-use holloway_analysis::predictors::{HardBranch, Model, THRESHOLDS};
+use holloway_analysis::predictors::{HardBranch, Model, SchemeResult, THRESHOLDS};
 use holloway_format::Count;
 
 use super::paint::{Ink, Line, clip, clip_start};
@@ -50,7 +50,9 @@ pub fn write(
         sheet.models()?;
         sheet.branches()?;
         sheet.paths()?;
-        sheet.schemes()?;
+        if let Some(schemes) = &answer.schemes {
+            sheet.schemes(schemes)?;
+        }
     }
     out.flush()
 }
@@ -219,8 +221,7 @@ impl PredictionsSheet<'_> {
     }
 
     /// Writes how far profiles from predictors would mislead a compiler.
-    fn schemes(&mut self) -> io::Result<()> {
-        let answer = self.predictions.answer;
+    fn schemes(&mut self, schemes: &[SchemeResult]) -> io::Result<()> {
         self.sheet.page.gap()?;
         let text = "estimated from predictor tables (Conte et al. 1994, simulated); the errors \
                     compare them with this exact profile";
@@ -242,7 +243,7 @@ impl PredictionsSheet<'_> {
             3..3 + THRESHOLDS.len(),
             "trace selection error, blocks from",
         );
-        for result in &answer.schemes {
+        for result in schemes {
             let percent = |fraction: f64| (Ink::Number, format!("{:.2} %", 100.0 * fraction));
             let mut row = vec![
                 (Ink::Strong, scheme_name(result.scheme).to_owned()),

@@ -639,6 +639,127 @@ fn late_counts_are_those_of_each_inlined_copy() {
 }
 
 /// The address of a program's symbol.
+/// The arrays end where memory ends, so a load of an element that the program does not reach would
+/// crash. `through` reaches all elements, `leaves` may return early, and `unknown` has no number of
+/// iterations.
+const AT_THE_END: &str = "\
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static long size, kept;
+static void *at_end(long bytes) {
+  long pages = (bytes + size - 1) / size;
+  char *all = mmap(0, (pages + 1) * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  mprotect(all + pages * size, size, PROT_NONE);
+  return all + pages * size - bytes;
+}
+__attribute__((noinline)) long through(const int *at, const long *table, long n) {
+  long sum = 0;
+  for (long i = 0; i < n; i++)
+    sum += table[at[i]];
+  return sum;
+}
+__attribute__((noinline)) long down(const int *at, const long *table, int n) {
+  long sum = 0;
+  for (int i = n - 1; i >= 0; i -= 3)
+    sum += table[at[i]] + kept;
+  return sum;
+}
+__attribute__((noinline)) long pointers(long *const *at, long *const *end) {
+  long sum = 0;
+  do
+    sum ^= **at;
+  while (++at != end);
+  return sum;
+}
+__attribute__((noinline)) long leaves(const int *at, const long *table, long n) {
+  for (long i = 0; i < n; i++)
+    if (table[at[i]] == 77)
+      return i;
+  return n;
+}
+__attribute__((noinline)) long unknown(const int *at, const long *table) {
+  long sum = 0;
+  for (; *at != 7; at++)
+    sum += table[*at];
+  return sum;
+}
+int main(void) {
+  size = sysconf(_SC_PAGESIZE);
+  long sum = 0;
+  for (long n = 1; n < 200; n++) {
+    int *at = at_end(n * sizeof *at);
+    long *table = at_end(n * sizeof *table);
+    long **to = at_end(n * sizeof *to);
+    for (long i = 0; i < n; i++) {
+      at[i] = n - 1 - i;
+      table[i] = i * i;
+      to[i] = &table[at[i]];
+    }
+    sum += through(at, table, n) + down(at, table, n) * 3 + pointers(to, to + n) * 5;
+    table[n / 2] = 77;
+    sum += leaves(at, table, n * 1000);
+    memset(at, 0, n * sizeof *at);
+    at[n - 1] = 7;
+    sum += unknown(at, table);
+    sum = sum * 31 + kept;
+  }
+  printf(\"%ld\\n\", sum);
+}
+";
+
+/// Prefetches look ahead, but load nothing that the program does not load.
+#[test]
+fn prefetches_touch_only_what_the_loop_reaches() {
+    let folder = scratch("optimize-prefetch").unwrap();
+    let source = folder.path().join("at_the_end.c");
+    std::fs::write(&source, AT_THE_END).unwrap();
+    let program = cc(folder.path(), &source, &["--embed", "-g"], "app");
+    let plain = start(&program).text();
+    let train = ["plan", "train", "-o", "app.plan", "./app"];
+    run_ok(&mut holloway(folder.path(), &train)).unwrap();
+    let plan = std::fs::read_to_string(folder.path().join("app.plan")).unwrap();
+    let (counts, _) = plan
+        .split_once("prefetches\n")
+        .unwrap_or((plan.strip_suffix("end\n").unwrap(), ""));
+    for turns in [1, 2, 16, 1000] {
+        let functions = ["through", "down", "pointers", "leaves", "unknown"];
+        let line_of = |function: &str| {
+            let lines = AT_THE_END.lines();
+            let begin = lines
+                .clone()
+                .position(|line| line.contains(&format!("long {function}(")))
+                .unwrap();
+            let is_load = |line: &&str| line.contains("table[") || line.contains("**at;");
+            begin + 1 + lines.skip(begin).position(|line| is_load(&line)).unwrap()
+        };
+        let loads =
+            functions.map(|function| format!("load {} 0 {turns} {function}\n", line_of(function)));
+        let edited = format!("{counts}prefetches\n{}end\n", loads.concat());
+        std::fs::write(folder.path().join("edited.plan"), edited).unwrap();
+        let apply = [
+            "plan",
+            "apply",
+            "-o",
+            "fast",
+            "--plan",
+            "edited.plan",
+            "./app",
+        ];
+        run_ok(&mut holloway(folder.path(), &apply)).unwrap();
+        let fast = folder.path().join("fast");
+        assert_eq!(start(&fast).text(), plain, "{turns} turns");
+        let prefetches =
+            functions.map(|function| disassembly(&fast, function).matches("prefetcht0").count());
+        // The first three look ahead, and the others may not.
+        assert!(
+            prefetches[..3].iter().all(|&count| count > 0),
+            "{prefetches:?}"
+        );
+    }
+}
+
 fn address(program: &Path, name: &str) -> Option<u64> {
     use object::{Object as _, ObjectSymbol as _};
     let bytes = std::fs::read(program).unwrap();

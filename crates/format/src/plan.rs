@@ -17,6 +17,8 @@
 //! late
 //! function 7c1e5b0f9a64d283 5 2 fib
 //! 0 2
+//! prefetches
+//! load 41 16 8 chase
 //! end
 //! ```
 //! - The first line names the format and its version.
@@ -35,6 +37,10 @@
 //!   becomes a select if they are [a fifth](is_unpredictable) of its executions.
 //! - The line `late` comes once, or never. The functions before it have early counts, and those after
 //!   it have late counts.
+//! - The line `prefetches` comes once, or never. `load LINE COLUMN TURNS NAME` follows for each load
+//!   that is to be prefetched: its place in the source (column 0 stands for all loads of the line),
+//!   how many turns of its loop ahead, and the linkage name of the function that contains it, which
+//!   may be inlined code's caller.
 //! - The line `end` comes last, so that a plan that was cut short is not taken for a whole one.
 //! - Empty lines and lines that begin with `#` are ignored.
 //!
@@ -56,6 +62,10 @@ use crate::units::Count;
 const FIRST_LINE: &str = "holloway plan 1";
 /// The line between early and late counts.
 const LATE_LINE: &str = "late";
+/// The line before the loads to prefetch.
+const PREFETCHES_LINE: &str = "prefetches";
+/// The beginning of a load's line.
+const LOAD: &str = "load ";
 /// The last line of a plan.
 const LAST_LINE: &str = "end";
 /// The beginning of a call target's line.
@@ -77,6 +87,19 @@ pub struct Plan {
     functions: Functions,
     /// The late counts.
     late: Functions,
+    /// The loads to prefetch, by linkage name.
+    prefetches: BTreeMap<Text, Vec<PrefetchPlan>>,
+}
+
+/// A load that is to be prefetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PrefetchPlan {
+    /// The line of the load, in the innermost frame that it was inlined from.
+    pub line: u32,
+    /// The column. 0 stands for all loads of the line.
+    pub column: u32,
+    /// How many turns of the loop ahead, at least 1.
+    pub turns: u32,
 }
 
 type Functions = BTreeMap<FunctionKey, FunctionPlan>;
@@ -176,7 +199,7 @@ pub enum PlanError {
     },
     /// A line has no known form.
     #[error(
-        "line {line}: not `function HASH CALLS EDGES NAME`, `EDGE COUNT`, `target SITE COUNT NAME`, `unpredictable EDGE COUNT`, or `late`"
+        "line {line}: not `function HASH CALLS EDGES NAME`, `EDGE COUNT`, `target SITE COUNT NAME`, `unpredictable EDGE COUNT`, `late`, `prefetches`, or `load LINE COLUMN TURNS NAME`"
     )]
     Form {
         /// The number of the line, from 1.
@@ -222,6 +245,48 @@ impl Plan {
         for (key, function) in other.late {
             add_function(&mut self.late, key, function);
         }
+        for (name, loads) in other.prefetches {
+            for load in loads {
+                self.add_prefetch(name.clone(), load);
+            }
+        }
+    }
+
+    /// Adds a load to prefetch. A load that the plan has already keeps its distance.
+    pub fn add_prefetch(&mut self, name: Text, load: PrefetchPlan) {
+        let loads = self.prefetches.entry(name).or_default();
+        let place = |load: &PrefetchPlan| (load.line, load.column);
+        if let Err(index) = loads.binary_search_by_key(&place(&load), place) {
+            loads.insert(index, load);
+        }
+    }
+
+    /// The loads to prefetch in the function with this linkage name, by place.
+    pub fn prefetches(&self, name: &str) -> &[PrefetchPlan] {
+        self.prefetches.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The number of loads to prefetch.
+    pub fn prefetch_count(&self) -> usize {
+        self.prefetches.values().map(Vec::len).sum()
+    }
+
+    /// The same plan, without loads to prefetch.
+    #[must_use]
+    pub fn without_prefetches(&self) -> Self {
+        Self {
+            prefetches: BTreeMap::new(),
+            ..self.clone()
+        }
+    }
+
+    /// The same plan, with the loads to prefetch of another one.
+    #[must_use]
+    pub fn with_prefetches_of(&self, other: &Self) -> Self {
+        Self {
+            prefetches: other.prefetches.clone(),
+            ..self.clone()
+        }
     }
 
     /// Adds late counts: those of the functions of `late`.
@@ -247,6 +312,7 @@ impl Plan {
         Self {
             functions: self.functions.clone(),
             late: Functions::default(),
+            prefetches: self.prefetches.clone(),
         }
     }
 
@@ -303,6 +369,19 @@ impl Plan {
             let _ = writeln!(text, "{LATE_LINE}");
             write_functions(&self.late, &mut text);
         }
+        if !self.prefetches.is_empty() {
+            let _ = writeln!(text, "{PREFETCHES_LINE}");
+        }
+        for (name, loads) in &self.prefetches {
+            for PrefetchPlan {
+                line,
+                column,
+                turns,
+            } in loads
+            {
+                let _ = writeln!(text, "{LOAD}{line} {column} {turns} {}", escape(name));
+            }
+        }
         text + LAST_LINE + "\n"
     }
 
@@ -323,6 +402,7 @@ impl Plan {
         let mut plan = Self::default();
         let mut current: Option<(FunctionKey, FunctionPlan)> = None;
         let mut is_late = false;
+        let mut has_prefetches = false;
         let mut has_ended = false;
         for (content, line) in lines {
             if content.is_empty() || content.starts_with('#') {
@@ -333,6 +413,17 @@ impl Plan {
             }
             if content == LAST_LINE {
                 has_ended = true;
+                continue;
+            }
+            if content == PREFETCHES_LINE && !has_prefetches {
+                plan.extend(current.take(), is_late);
+                has_prefetches = true;
+                continue;
+            }
+            if has_prefetches {
+                let load = content.strip_prefix(LOAD).and_then(load_line);
+                let (name, load) = load.ok_or(PlanError::Form { line })?;
+                plan.add_prefetch(name, load);
                 continue;
             }
             if let Some(header) = content.strip_prefix("function ") {
@@ -439,6 +530,18 @@ fn target_line(content: &str) -> Option<((usize, Text), Count)> {
     Some(((site, name.into()), count))
 }
 
+/// Reads the line of a load, after the word `load`.
+fn load_line(content: &str) -> Option<(Text, PrefetchPlan)> {
+    let mut words = content.splitn(4, ' ');
+    let mut number = || words.next()?.parse().ok();
+    let load = PrefetchPlan {
+        line: number()?,
+        column: number()?,
+        turns: number().filter(|&turns| turns > 0)?,
+    };
+    Some((unescape(words.next()?)?.into(), load))
+}
+
 fn edge_line(content: &str) -> Option<(usize, Count)> {
     let (edge, count) = content.split_once(' ')?;
     Some((edge.parse().ok()?, Count(count.parse().ok()?)))
@@ -491,6 +594,9 @@ function 0000000000000001 0 0 main
 late
 function 7c1e5b0f9a64d283 5 2 fib
 0 2
+prefetches
+load 41 0 8 fib
+load 41 16 2 fib
 end
 ";
 
@@ -510,7 +616,22 @@ end
         assert_eq!(late, Some(&function(5, &[2, 0])));
         assert_eq!(plan.find("fib", 0x7c1e_5b0f_9a64_d283), None);
         assert_eq!(plan.late_functions(), 1);
+        let load = |column, turns| PrefetchPlan {
+            line: 41,
+            column,
+            turns,
+        };
+        assert_eq!(plan.prefetches("fib"), [load(0, 8), load(16, 2)]);
+        assert_eq!(plan.prefetches("main"), []);
+        assert_eq!(plan.prefetch_count(), 2);
         assert_eq!(plan.to_text(), TEXT);
+        let bare = plan.without_prefetches();
+        assert_eq!(bare.prefetch_count(), 0);
+        assert_eq!(bare.with_prefetches_of(&plan), plan);
+        let mut sum = bare;
+        sum.add_prefetch("fib".into(), load(16, 3));
+        sum.add_plan(plan.clone());
+        assert_eq!(sum.prefetches("fib"), [load(0, 8), load(16, 3)]);
         let without = plan.without_late_counts();
         assert_eq!(
             (without.late_functions(), without.functions().len()),
@@ -605,6 +726,15 @@ end
     fn comments_and_empty_lines_are_ignored() {
         let text = TEXT.replace("0 2\n", "# the recursion\n\n0 2\n");
         assert_eq!(Plan::parse(text.as_bytes()), Plan::parse(TEXT.as_bytes()));
+    }
+
+    #[test]
+    fn loads_to_prefetch_have_a_place_a_distance_and_a_name() {
+        for load in ["load 1 2 0 f", "load 1 2 f", "load 1 2 3", "0 2", "late"] {
+            let text = format!("{FIRST_LINE}\nprefetches\n{load}\nend\n");
+            let error = Plan::parse(text.as_bytes());
+            assert_eq!(error, Err(PlanError::Form { line: 3 }), "{load}");
+        }
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub enum Purpose<'a> {
     Sequences(&'a BTreeSet<String>),
     /// The program is optimized by a plan, and counts what its optimized code does.
     LateTraining(&'a Plan),
+    /// The program is optimized by a plan, and times the paths of its optimized code.
+    Timing(&'a Plan),
     /// The program is optimized by a plan.
     Optimized(&'a Plan),
 }
@@ -96,6 +98,10 @@ impl CarriedProgram {
             Purpose::LateTraining(plan) => {
                 let (file, hash) = write_plan(plan, directory)?;
                 EarlyLink::LateTraining(file, hash)
+            }
+            Purpose::Timing(plan) => {
+                let (file, hash) = write_plan(plan, directory)?;
+                EarlyLink::Timing(file, hash)
             }
             Purpose::Optimized(plan) => {
                 let (file, hash) = write_plan(plan, directory)?;

@@ -42,6 +42,9 @@ pub(crate) enum EarlyLink {
     /// A program that is optimized by a plan, and counts what its optimized code does: the plan's
     /// file, and the hash of its content.
     LateTraining(PathBuf, String),
+    /// A program that is optimized by a plan, and times the paths of its optimized code: the plan's
+    /// file, and the hash of its content.
+    Timing(PathBuf, String),
     /// A program that is optimized by a plan: the plan's file, and the hash of its content.
     Optimized(PathBuf, String),
 }
@@ -54,6 +57,7 @@ impl fmt::Display for EarlyLink {
             // The kind and the patterns distinguish the results.
             Self::Training | Self::Sequences(_) => f.write_str("training"),
             Self::LateTraining(_, hash) => write!(f, "late training {hash}"),
+            Self::Timing(_, hash) => write!(f, "timing {hash}"),
             Self::Optimized(_, hash) => write!(f, "optimized {hash}"),
         }
     }
@@ -137,11 +141,13 @@ impl LinkSettings {
         let (kind, probes, only) = match &early {
             EarlyLink::Embed | EarlyLink::Optimized(..) => (Kind::Edges, false, String::new()),
             EarlyLink::Training | EarlyLink::LateTraining(..) => (Kind::Edges, true, String::new()),
+            EarlyLink::Timing(..) => (Kind::Variation, true, String::new()),
             EarlyLink::Sequences(only) => (Kind::Loops, true, only.clone()),
         };
         let options = CollectOptions {
             collect: Some(kind.into()),
-            exits: Some(Switch::On),
+            // Times are those of paths that end, so they have no exit edges.
+            exits: (kind != Kind::Variation).then_some(Switch::On),
             ..CollectOptions::default()
         };
         Ok(Self {

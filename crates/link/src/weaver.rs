@@ -297,7 +297,8 @@ impl<'a> Weaver<'a> {
                 EarlyLink::Embed
                 | EarlyLink::Training
                 | EarlyLink::Sequences(_)
-                | EarlyLink::LateTraining(..),
+                | EarlyLink::LateTraining(..)
+                | EarlyLink::Timing(..),
             )
             | None => {
                 format!("{reason}: linked without probes")
@@ -441,9 +442,11 @@ impl<'a> Weaver<'a> {
         }
         match &settings.early {
             None => {}
-            Some(EarlyLink::Optimized(plan, _) | EarlyLink::LateTraining(plan, _))
-                if attempt.plan =>
-            {
+            Some(
+                EarlyLink::Optimized(plan, _)
+                | EarlyLink::LateTraining(plan, _)
+                | EarlyLink::Timing(plan, _),
+            ) if attempt.plan => {
                 option("--early", worker::OPTIMIZED.into());
                 option("--plan", plan.clone().into());
             }

@@ -184,6 +184,31 @@ impl<'m> Builder<'m> {
         self.compare_to_null(SIGNED_LESS, value)
     }
 
+    /// Tests whether an integer is greater than another, as unsigned numbers.
+    pub fn is_above(&self, left: Value<'m>, right: Value<'m>) -> Value<'m> {
+        const UNSIGNED_GREATER: i32 = 34;
+        assert!(
+            matches!(left.kind().kind(), TypeKind::Integer(_)) && left.kind() == right.kind(),
+            "integers are compared"
+        );
+        // SAFETY: two integers of one type, and a predicate of theirs.
+        self.built(unsafe {
+            let (left, right) = (left.raw(), right.raw());
+            (self.api().LLVMBuildICmp)(self.raw(), UNSIGNED_GREATER, left, right, c"".as_ptr())
+        })
+    }
+
+    /// Inserts a prefetch of the cache line at an address. The address need not be valid.
+    pub fn prefetch(&self, address: Value<'m>) {
+        expect_pointer(address);
+        let (pointer, narrow) = (Type::pointer(self.module), Type::i32(self.module));
+        let parameters = [pointer, narrow, narrow, narrow];
+        let void = Type::void(self.module);
+        let intrinsic = self.module.declare("llvm.prefetch.p0", void, &parameters);
+        let [read, keep, data] = [0, 3, 1].map(|number| narrow.int(number));
+        self.call(intrinsic, void, &[address, read, keep, data]);
+    }
+
     fn compare_to_null(&self, predicate: i32, value: Value<'m>) -> Value<'m> {
         let null = value.kind().null();
         // SAFETY: two integers or pointers of one type, and a predicate of theirs.

@@ -52,6 +52,8 @@ pub enum Opcode {
     Shift,
     /// `zext`, `sext`, `trunc`: conversions between integer types. They keep the number if it fits.
     Resize,
+    /// `and`, `xor`, `lshr`, `ashr`
+    Bits,
     /// `freeze`
     Freeze,
     /// `icmp`, `fcmp`
@@ -63,6 +65,21 @@ pub enum Opcode {
     Repack,
     /// Any other operation.
     Other,
+}
+
+/// How a comparison compares two integers or pointers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// Equal.
+    Equal,
+    /// Not equal.
+    NotEqual,
+    /// Less, as unsigned or as signed numbers.
+    Less,
+    /// Greater, as unsigned or as signed numbers.
+    Greater,
+    /// Less or equal, or greater or equal.
+    OrEqual,
 }
 
 /// Whether a call may become a jump.
@@ -109,6 +126,7 @@ impl<'m> Instruction<'m> {
             10 => Opcode::Subtract,
             12 => Opcode::Multiply,
             20 => Opcode::Shift,
+            21..=23 | 25 => Opcode::Bits,
             30..=32 => Opcode::Resize,
             68 => Opcode::Freeze,
             41 | 53 | 54 => Opcode::Repack,
@@ -260,6 +278,39 @@ impl<'m> Instruction<'m> {
     pub fn remove_metadata(self, kind: u32) {
         // SAFETY: an instruction; null removes the metadata.
         unsafe { (self.module().api().LLVMSetMetadata)(self.raw(), kind, std::ptr::null_mut()) }
+    }
+
+    /// The comparison of an `icmp`. `None` for other instructions.
+    pub fn comparison(self) -> Option<Comparison> {
+        const INTEGER_COMPARISON: i32 = 42;
+        // SAFETY: an instruction; only an icmp is asked for its predicate.
+        let predicate = unsafe {
+            let api = self.module().api();
+            let opcode = (api.LLVMGetInstructionOpcode)(self.raw());
+            if opcode != INTEGER_COMPARISON {
+                return None;
+            }
+            (api.LLVMGetICmpPredicate)(self.raw())
+        };
+        Some(match predicate {
+            32 => Comparison::Equal,
+            33 => Comparison::NotEqual,
+            34 | 38 => Comparison::Greater,
+            36 | 40 => Comparison::Less,
+            _ => Comparison::OrEqual,
+        })
+    }
+
+    /// Whether the instruction is a load that is neither volatile nor atomic.
+    pub fn is_plain_load(self) -> bool {
+        const NOT_ATOMIC: i32 = 0;
+        // SAFETY: an instruction; only a load is asked for its properties.
+        self.opcode() == Opcode::Load
+            && unsafe {
+                let api = self.module().api();
+                (api.LLVMGetVolatile)(self.raw()) == 0
+                    && (api.LLVMGetOrdering)(self.raw()) == NOT_ATOMIC
+            }
     }
 
     /// Makes a load or store volatile. Optimizations then neither remove, repeat, nor reorder it.

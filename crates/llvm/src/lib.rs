@@ -42,7 +42,7 @@ pub use context::Context;
 pub use error::LlvmError;
 pub use function::AttributeKind;
 pub use global::{Linkage, TlsModel};
-pub use instruction::{Opcode, TailKind};
+pub use instruction::{Comparison, Opcode, TailKind};
 pub use intrinsics::is_marker;
 pub use library::Library;
 pub use metadata::{Location, Metadata, Subprogram};

@@ -215,6 +215,9 @@ api! {
         fn LLVMBuildAlloca(*mut LBuilder, *mut LType, *const c_char) -> *mut LValue;
         fn LLVMBuildLoad2(*mut LBuilder, *mut LType, *mut LValue, *const c_char) -> *mut LValue;
         fn LLVMSetVolatile(*mut LValue, Bool);
+        fn LLVMGetVolatile(*mut LValue) -> Bool;
+        fn LLVMGetOrdering(*mut LValue) -> c_int;
+        fn LLVMGetICmpPredicate(*mut LValue) -> c_int;
         fn LLVMBuildStore(*mut LBuilder, *mut LValue, *mut LValue) -> *mut LValue;
         fn LLVMBuildAdd(*mut LBuilder, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
         fn LLVMBuildPtrToInt(*mut LBuilder, *mut LValue, *mut LType, *const c_char) -> *mut LValue;

@@ -14,6 +14,8 @@ const EARLY: &str = "early";
 const SELECTS: &str = "selects";
 /// The name of the step that uses the counts after the optimizer.
 const LATE: &str = "late";
+/// The step that prefetches, as JSON names it.
+const PREFETCH: &str = "prefetch";
 
 /// An optimization of a program, and its measurement.
 #[derive(Clone, Debug)]
@@ -44,6 +46,9 @@ pub struct Optimization {
     /// The step that uses late counts: its gain over the program with early counts, and with selects
     /// if these are kept. `None` if it was not measured.
     pub late: Option<Measurement>,
+    /// The step that prefetches: its gain over the program with the steps that are kept before it,
+    /// but at least with early counts. `None` if it was not measured.
+    pub prefetch: Option<Measurement>,
     /// The gain of all kept steps over the program. `None` if none is kept.
     pub kept: Option<Gain>,
     /// The instructions that the program and the one with early counts execute, if they were
@@ -56,6 +61,8 @@ pub struct Optimization {
     pub unpredictable_branches: usize,
     /// Functions of the plan with late counts.
     pub late_functions: usize,
+    /// The plan's loads to prefetch.
+    pub prefetches: usize,
 }
 
 /// The measurement of a step.
@@ -76,6 +83,7 @@ impl Optimization {
             (EARLY, Some(self.is_optimized())),
             (SELECTS, is_kept(self.selects)),
             (LATE, is_kept(self.late)),
+            (PREFETCH, is_kept(self.prefetch)),
         ];
         steps
             .into_iter()
@@ -115,11 +123,13 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         early,
         selects,
         late,
+        prefetch,
         kept,
         instructions,
         late_instructions,
         unpredictable_branches: branches,
         late_functions,
+        prefetches,
     } = optimization;
     // The name of a file may have a line break.
     let [program, output] = [program, output].map(|name| name.replace('\n', "\\n"));
@@ -187,7 +197,22 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
             "late counts   none: the compiler makes the same program"
         )?,
     }
-    let decided_later = [selects, late].into_iter().flatten();
+    let loads = plural(*prefetches as u64, "load");
+    match (prefetch, prefetches) {
+        (Some(prefetch), _) => {
+            let gain = percent(prefetch.gain);
+            writeln!(out, "prefetches    {gain} ({pairs}, {loads})")?;
+        }
+        (None, 0) => writeln!(
+            out,
+            "prefetches    none: no load that waits for memory has a predictable address"
+        )?,
+        (None, _) => writeln!(
+            out,
+            "prefetches    none: {loads} may wait, but none can be prefetched safely"
+        )?,
+    }
+    let decided_later = [selects, late, prefetch].into_iter().flatten();
     if let Some(kept) = kept.filter(|_| decided_later.clone().any(|step| step.verdict.keeps())) {
         writeln!(out, "kept steps    {} ({pairs})", percent(kept))?;
     }
@@ -203,6 +228,10 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
     if let Some(late) = late {
         let sentence = sentence(late.verdict);
         writeln!(out, "late counts   {sentence}{}", with_counts(late))?;
+    }
+    if let Some(prefetch) = prefetch {
+        let sentence = time_sentence(prefetch.verdict);
+        writeln!(out, "prefetches    {sentence}{}", with_counts(prefetch))?;
     }
     match optimization.is_optimized() {
         true => writeln!(out, "{output} is optimized"),
@@ -248,6 +277,8 @@ pub fn json(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()> 
         early: optimization.early.gain.into(),
         selects: optimization.selects.map(|step| step.gain.into()),
         late: optimization.late.map(|step| step.gain.into()),
+        prefetches: optimization.prefetches,
+        prefetch: optimization.prefetch.map(|step| step.gain.into()),
     };
     write_document(&document, out)
 }
@@ -272,6 +303,8 @@ struct Document {
     early: GainRecord,
     selects: Option<GainRecord>,
     late: Option<GainRecord>,
+    prefetches: usize,
+    prefetch: Option<GainRecord>,
 }
 
 #[derive(Serialize)]
@@ -309,7 +342,7 @@ fn percent(gain: Gain) -> String {
 fn time_sentence(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::TooNoisy => {
-            "dropped: the machine is too noisy, and instructions do not show mispredictions"
+            "dropped: the machine is too noisy, and instructions do not show how long the processor waits"
         }
         Verdict::Faster | Verdict::FewerInstructions | Verdict::Slower | Verdict::NoDifference => {
             sentence(verdict)
@@ -357,6 +390,7 @@ mod tests {
             early,
             selects: None,
             late: None,
+            prefetch: None,
             kept: verdict.keeps().then_some(early.gain),
             instructions: Some(Instructions {
                 plain: 1000,
@@ -365,6 +399,7 @@ mod tests {
             late_instructions: None,
             unpredictable_branches: 0,
             late_functions: 0,
+            prefetches: 0,
         }
     }
 
@@ -423,6 +458,7 @@ CPU time      +6.25 % saved (95 %: +5.00 to +7.00) (10 pairs)
 instructions  +5.00 % saved (1,000 -> 950, callgrind)
 selects       none: no branch is unpredictable, so there is nothing to measure
 late counts   none: the plan has no late counts
+prefetches    none: no load that waits for memory has a predictable address
 early counts  kept: the program is faster
 app.fast is optimized
 ";
@@ -439,6 +475,7 @@ app.fast is optimized
         let gains = "\
 selects       +50.00 % saved (95 %: +48.00 to +52.00) (10 pairs, 2 unpredictable branches)
 late counts   none: the plan has no late counts
+prefetches    none: no load that waits for memory has a predictable address
 ";
         check(
             Verdict::NoDifference,
@@ -458,7 +495,7 @@ app.fast is optimized
             &format!(
                 "{gains}\
 early counts  kept: the program executes fewer instructions (times are too noisy to decide)
-selects       dropped: the machine is too noisy, and instructions do not show mispredictions
+selects       dropped: the machine is too noisy, and instructions do not show how long the processor waits
 app.fast is optimized
 "
             ),
@@ -483,6 +520,7 @@ app.fast is optimized
         let gains = "\
 late counts   +1.25 % saved (95 %: +1.00 to +1.50) (10 pairs, 90 functions)
 instructions  +2.00 % saved (950 -> 931, callgrind)
+prefetches    none: no load that waits for memory has a predictable address
 ";
         check(
             Verdict::Faster,
@@ -539,8 +577,7 @@ app.fast is optimized
                 text.contains("\"unpredictable_branches\":2,\"late_functions\":0,\"early\":{\"gain_percent\":6.25,"),
                 "{text}"
             );
-            let own =
-                "\"selects\":{\"gain_percent\":50.0,\"low\":48.0,\"high\":52.0},\"late\":null}\n";
+            let own = "\"selects\":{\"gain_percent\":50.0,\"low\":48.0,\"high\":52.0},\"late\":null,\"prefetches\":0,\"prefetch\":null}\n";
             assert!(text.ends_with(own), "{text}");
         };
         check(
@@ -555,7 +592,7 @@ app.fast is optimized
         );
         let text = written(|out| json(&example(Verdict::Faster), out));
         assert!(
-            text.ends_with("\"selects\":null,\"late\":null}\n"),
+            text.ends_with("\"selects\":null,\"late\":null,\"prefetches\":0,\"prefetch\":null}\n"),
             "{text}"
         );
         let text = written(|out| json(&with_late_counts(Verdict::Faster, Verdict::Faster), out));

@@ -33,6 +33,7 @@ mod module;
 mod module_checks;
 mod options;
 pub mod patch;
+mod prefetch;
 mod reason;
 mod selection;
 pub mod symbols;

@@ -35,11 +35,7 @@ const STEPS: u32 = 64;
 /// The loads of a function that could be prefetched, in order of their blocks.
 pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) -> Vec<Load> {
     let loops = Loops::new(&lowered.cfg, &Dominators::new(&lowered.cfg));
-    let mut first_part = HashMap::new();
-    for (id, part) in (0u32..).zip(&lowered.nodes) {
-        let block = lowered.parts.blocks[part.block].block;
-        first_part.entry(block).or_insert(BlockId(id));
-    }
+    let first_part = first_parts(lowered);
     let mut loads = Vec::new();
     let mut accesses_by_loop: HashMap<usize, LoopAccesses<'_, 'm>> = HashMap::new();
     for (id, part) in (0u32..).zip(&lowered.nodes) {
@@ -75,8 +71,18 @@ pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
     loads
 }
 
+/// The first part of each LLVM block.
+pub(crate) fn first_parts<'m>(lowered: &LoweredFunction<'m>) -> HashMap<Block<'m>, BlockId> {
+    let mut first_parts = HashMap::new();
+    for (id, part) in (0u32..).zip(&lowered.nodes) {
+        let block = lowered.parts.blocks[part.block].block;
+        first_parts.entry(block).or_insert(BlockId(id));
+    }
+    first_parts
+}
+
 /// The innermost loop around a load, and its stores.
-struct LoopAccesses<'a, 'm> {
+pub(crate) struct LoopAccesses<'a, 'm> {
     head: Block<'m>,
     loop_index: usize,
     loops: &'a Loops,
@@ -93,7 +99,7 @@ struct LoopAccesses<'a, 'm> {
 type MemoryLocation<'m> = (Value<'m>, i64);
 
 impl<'a, 'm> LoopAccesses<'a, 'm> {
-    fn new(
+    pub(crate) fn new(
         lowered: &LoweredFunction<'m>,
         loops: &'a Loops,
         first_part: &'a HashMap<Block<'m>, BlockId>,
@@ -127,7 +133,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
 
     /// The shape of a load. `None` if its next address is not known early. `outer` is the loop
     /// around this one.
-    fn shape(&self, load: Instruction<'m>, outer: Option<&Self>) -> Option<LoadShape> {
+    pub(crate) fn shape(&self, load: Instruction<'m>, outer: Option<&Self>) -> Option<LoadShape> {
         self.steps_left.set(STEPS);
         let address = load.value().operand(0);
         match self.stride(address) {
@@ -142,8 +148,8 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         if let Some(offset) = self.field(from) {
             return Some(LoadShape::Field { offset });
         }
-        let Some(stride) = self.pointer_stride(address) else {
-            let (factor, through) = self.geometric(address)?;
+        let Some((_, stride)) = self.pointer_load(address) else {
+            let (_, factor, through) = self.geometric_phi(address)?;
             return Some(LoadShape::Geometric { factor, through });
         };
         let shift = outer.and_then(|outer| {
@@ -189,9 +195,9 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         self.chain(node)
     }
 
-    /// The factor by which each iteration multiplies an index that `value` is computed from, and
-    /// whether a load lies between.
-    fn geometric(&self, value: Value<'m>) -> Option<(i64, bool)> {
+    /// The phi of an index that `value` is computed from, the factor by which each iteration
+    /// multiplies it, and whether a load lies between.
+    fn geometric_phi(&self, value: Value<'m>) -> Option<(Value<'m>, i64, bool)> {
         let instruction = self.instruction_in_loop(value)?;
         self.count_step()?;
         let operands = 0..instruction.value().operand_count();
@@ -204,15 +210,15 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
                     .map(|next| self.multiple_of(instruction, next));
                 let factor = factors.next()??;
                 let is_only = factors.all(|other| other == Some(factor));
-                (is_only && factor > 1).then_some((factor, false))
+                (is_only && factor > 1).then_some((value, factor, false))
             }
             Opcode::Phi => {
                 let mut values = instruction.incoming().into_iter().map(|(value, _)| value);
-                values.find_map(|value| self.geometric(value))
+                values.find_map(|value| self.geometric_phi(value))
             }
             Opcode::Load => {
-                let (factor, _) = self.geometric(operands.next()?)?;
-                Some((factor, true))
+                let (phi, factor, _) = self.geometric_phi(operands.next()?)?;
+                Some((phi, factor, true))
             }
             Opcode::Add
             | Opcode::Subtract
@@ -222,7 +228,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
             | Opcode::Resize
             | Opcode::Freeze
             | Opcode::Select
-            | Opcode::Offset => operands.find_map(|operand| self.geometric(operand)),
+            | Opcode::Offset => operands.find_map(|operand| self.geometric_phi(operand)),
             _ => None,
         }
     }
@@ -256,6 +262,54 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         }
     }
 
+    /// The first block of the loop.
+    pub(crate) fn head(&self) -> Block<'m> {
+        self.head
+    }
+
+    /// The load of the index that an address is computed from.
+    pub(crate) fn index_load(&self, address: Value<'m>) -> Option<Instruction<'m>> {
+        self.steps_left.set(STEPS);
+        let (load, _) = self.pointer_load(address)?;
+        Some(load)
+    }
+
+    /// The phi of the index that an address is computed from, if each iteration multiplies it.
+    pub(crate) fn geometric_index(&self, address: Value<'m>) -> Option<Value<'m>> {
+        self.steps_left.set(STEPS);
+        let (phi, _, through) = self.geometric_phi(address)?;
+        (!through).then_some(phi)
+    }
+
+    /// Whether a value that is loaded is a pointer to the next node of the list that the loop walks.
+    pub(crate) fn leads_to_next_node(&self, load: Instruction<'m>) -> bool {
+        self.steps_left.set(STEPS);
+        let (node, distance) = self.without_constants(load.value().operand(0));
+        self.chain(node) == Some(distance)
+    }
+
+    /// Whether a value is computed from something that the loop loads.
+    pub(crate) fn depends_on_load(&self, value: Value<'m>) -> bool {
+        self.steps_left.set(STEPS);
+        let mut values = vec![value];
+        let mut seen = Vec::new();
+        while let Some(value) = values.pop() {
+            let Some(instruction) = self.instruction_in_loop(value) else {
+                continue;
+            };
+            if seen.contains(&value) {
+                continue;
+            }
+            seen.push(value);
+            if instruction.opcode() == Opcode::Load || self.count_step().is_none() {
+                return true;
+            }
+            let operands = 0..instruction.value().operand_count();
+            values.extend(operands.map(|index| instruction.value().operand(index)));
+        }
+        false
+    }
+
     /// Counts one step of the search. `None` after [`STEPS`] steps.
     fn count_step(&self) -> Option<()> {
         self.steps_left.set(self.steps_left.get().checked_sub(1)?);
@@ -263,7 +317,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
     }
 
     /// Whether a block is in the loop.
-    fn contains(&self, block: Block<'m>) -> bool {
+    pub(crate) fn contains(&self, block: Block<'m>) -> bool {
         let Some(&node) = self.first_part.get(&block) else {
             return false;
         };
@@ -330,7 +384,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
     }
 
     /// The constant that each iteration adds to a phi at the loop's head.
-    fn phi_stride(&self, phi: Instruction<'m>) -> Option<i64> {
+    pub(crate) fn phi_stride(&self, phi: Instruction<'m>) -> Option<i64> {
         let next = self.next(phi)?;
         let (from, distance) = self.without_constants(next);
         if from == phi.value() {
@@ -429,7 +483,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
     }
 
     /// A value without the constants that are added to it, and their sum.
-    fn without_constants(&self, mut value: Value<'m>) -> (Value<'m>, i64) {
+    pub(crate) fn without_constants(&self, mut value: Value<'m>) -> (Value<'m>, i64) {
         let mut distance = 0i64;
         for _ in 0..STEPS {
             let Some(instruction) = self.instruction_in_loop(value) else {
@@ -525,31 +579,32 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         Some(offset)
     }
 
-    /// The stride of the load from whose result `value` is computed.
-    fn pointer_stride(&self, value: Value<'m>) -> Option<i64> {
+    /// The load from whose result `value` is computed, and its stride.
+    fn pointer_load(&self, value: Value<'m>) -> Option<(Instruction<'m>, i64)> {
         let instruction = self.instruction_in_loop(value)?;
         self.count_step()?;
         match instruction.opcode() {
             Opcode::Load => {
                 let stride = self.stride(instruction.value().operand(0))?;
-                (stride != 0).then_some(stride)
+                (stride != 0).then_some((instruction, stride))
             }
             // A phi inside the loop joins branches of the same iteration. A phi at the head has a
             // value of the previous iteration, so it does not count.
             Opcode::Phi if instruction.block() != self.head => {
                 let mut values = instruction.incoming().into_iter().map(|(value, _)| value);
-                values.find_map(|value| self.pointer_stride(value))
+                values.find_map(|value| self.pointer_load(value))
             }
             Opcode::Add
             | Opcode::Subtract
             | Opcode::Multiply
             | Opcode::Shift
+            | Opcode::Bits
             | Opcode::Resize
             | Opcode::Freeze
             | Opcode::Offset => {
                 let operands = 0..instruction.value().operand_count();
                 let mut operands = operands.map(|index| instruction.value().operand(index));
-                operands.find_map(|operand| self.pointer_stride(operand))
+                operands.find_map(|operand| self.pointer_load(operand))
             }
             _ => None,
         }

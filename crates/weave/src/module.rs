@@ -23,7 +23,7 @@ use crate::lower::{CallAttributes, SubprogramCache};
 use crate::options::{EarlyBuild, ModuleOptions, OptLevel};
 use crate::patch::{self, Reference};
 use crate::selection::{Selection, functions_with_code};
-use crate::{constructors, early, emit, fragment, module_checks};
+use crate::{constructors, early, emit, fragment, module_checks, prefetch};
 
 /// A woven module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,6 +163,10 @@ fn weave_once(
             if planned_functions > 0 && plan.late_functions() > 0 {
                 early::attach_late(&mut module, plan, options);
                 module.verify("attaching the late counts")?;
+            }
+            if plan.prefetch_count() > 0 {
+                prefetch::insert(&mut module, |name| plan.prefetches(name), options);
+                module.verify("inserting prefetches")?;
             }
         }
     }

@@ -16,6 +16,7 @@ use holloway_flow::PathId;
 use holloway_format::{Cycles, Load, LoadShape};
 
 use super::ranked_path::RankedPath;
+use crate::paths::{instructions, regenerate};
 use crate::run::Function;
 use crate::trail::frames;
 
@@ -30,6 +31,17 @@ pub const LONGEST_MISS: Cycles = Cycles(1_000);
 /// path do not.
 pub const LONG: Cycles = Cycles(2_500);
 
+/// Instructions between a prefetch and the load: about the cycles of a load from main memory, since
+/// code that waits for memory executes about one instruction per cycle otherwise.
+const DISTANCE: u64 = 400;
+
+/// The largest number of iterations between a prefetch and the load. More of them would fill the
+/// first cache.
+const MOST_TURNS: u64 = 64;
+
+/// The least stride in bytes that processors do not predict well.
+const FAR: u64 = 1024;
+
 /// Bytes of a cache line, on almost every processor.
 pub const LINE: u64 = 64;
 
@@ -42,7 +54,30 @@ pub fn loads(function: &Function, path: &RankedPath) -> Vec<Load> {
     if part_between(path, MISS, Cycles(longest)) < 0.5 {
         return Vec::new();
     }
-    predictable_loads(function, on_path)
+    let mut loads = predictable_loads(on_path);
+    keep_one_of_each(function, &mut loads);
+    loads
+}
+
+/// The loads that a machine should prefetch, each with the number of iterations ahead: all loads of
+/// the path, if it gets [advice](loads), except those whose addresses grow by a small constant. The
+/// processor predicts these itself.
+pub fn prefetches(function: &Function, path: &RankedPath) -> Vec<(Load, u32)> {
+    if loads(function, path).is_empty() {
+        return Vec::new();
+    }
+    let length = regenerate(function, path.path).map_or(0, |path| instructions(function, &path));
+    let turns = DISTANCE.div_ceil(length.max(1)).min(MOST_TURNS) as u32;
+    let mut loads = predictable_loads(loads_on_path(function, path.path));
+    loads.retain(|load| match load.shape {
+        LoadShape::Induction { stride } => stride.unsigned_abs() >= FAR,
+        LoadShape::Chain { .. }
+        | LoadShape::Through { .. }
+        | LoadShape::Field { .. }
+        | LoadShape::Outer { .. }
+        | LoadShape::Geometric { .. } => true,
+    });
+    loads.into_iter().map(|load| (load, turns)).collect()
 }
 
 /// Whether rare and long executions make up most of a path's net variation: at most one sample in
@@ -64,7 +99,7 @@ fn loads_on_path(function: &Function, path: PathId) -> Vec<Load> {
 }
 
 /// Those of a path's loads whose next addresses are predictable.
-fn predictable_loads(function: &Function, mut loads: Vec<Load>) -> Vec<Load> {
+fn predictable_loads(mut loads: Vec<Load>) -> Vec<Load> {
     let leaves_its_line = |load: &Load| match load.shape {
         LoadShape::Induction { stride } => 4 * stride.unsigned_abs() >= LINE,
         LoadShape::Chain { .. }
@@ -76,6 +111,12 @@ fn predictable_loads(function: &Function, mut loads: Vec<Load>) -> Vec<Load> {
     loads.retain(leaves_its_line);
     // A stable sort: of equal loads, the first one in the code comes first.
     loads.sort_by_key(|load| priority(load.shape));
+    loads
+}
+
+/// Keeps one load for each shape and source line of the function, and one for the list of each
+/// inlined frame.
+fn keep_one_of_each(function: &Function, loads: &mut Vec<Load>) {
     let mut seen = Vec::new();
     loads.retain(|load| {
         // A prefetch fetches a complete list node, so only one load of each list is needed.
@@ -98,7 +139,6 @@ fn predictable_loads(function: &Function, mut loads: Vec<Load>) -> Vec<Load> {
         seen.push(key);
         is_new
     });
-    loads
 }
 
 /// The sort key of a load: shapes in the order of the module's comment, and larger strides first.

@@ -9,8 +9,10 @@
 //! 2. `training`: make the plan, with the `names` of the functions that indirect calls have called.
 //!    If a branch may be hard to predict, train a second time and mark such branches in the plan.
 //!    They become selects in another build. Last, train a build that uses the plan, for late counts.
+//!    Another run finds the loads that wait for memory.
 //! 3. `measure`: run the program and its optimized builds in interleaved rounds, after pairs of the
-//!    program with itself. Compare what they print, and count their instructions.
+//!    program with itself. Compare what they print, and count their instructions. Prefetches are
+//!    measured in rounds of their own, on top of the steps that were kept.
 //! 4. `holloway_analysis::paired` decides, and `holloway_report::optimize` reports.
 
 pub(crate) mod carried;
@@ -77,24 +79,53 @@ pub(crate) fn optimize(
         carried::write_plan(file, &plan)?;
     }
     let branches = plan.unpredictable_branches();
+    let prefetches = plan.prefetch_count();
+    let with_prefetches = plan;
+    let plan = with_prefetches.without_prefetches();
     let mut without_selects = plan.without_unpredictable();
     if branches > 0 && source == PlanSource::Training {
         without_selects = without_selects.without_late_counts();
         let name = "late-training-without-selects";
         training::train_late(&carried, &mut without_selects, args, name)?;
     }
-    let (builds, planned_functions) = build(&carried, &without_selects, &plan)?;
-    let measured = measure::measure(&carried, &builds, args, options.pairs)?;
+    let (mut builds, planned_functions) = build(&carried, &without_selects, &plan)?;
+    let mut measured = measure::measure(&carried, &builds, args, options.pairs)?;
     let Decision {
-        kept,
+        mut kept,
         early,
         selects,
         late,
         late_instructions,
     } = decide(&measured)?;
+    let noise = measured.noise;
+    let instructions = measured.instructions(Build::Plain, Build::Early);
+    let mut prefetch = None;
+    if prefetches > 0 {
+        let (base, plan) = match kept {
+            Build::Late => (kept, without_selects),
+            Build::Selects => (kept, plan.without_late_counts()),
+            Build::SelectsLate => (kept, plan.clone()),
+            Build::Plain | Build::Early | Build::Prefetch => {
+                (Build::Early, without_selects.without_late_counts())
+            }
+        };
+        let plan = plan.with_prefetches_of(&with_prefetches);
+        let (program, _) = carried.apply(&plan, Build::Prefetch.name())?;
+        if !is_same_file(&program, &builds[&base]) {
+            builds.retain(|build, _| [Build::Plain, base].contains(build));
+            builds.insert(Build::Prefetch, program);
+            measured = measure::measure(&carried, &builds, args, options.pairs)?;
+            let verdict = Verdict::by_time(measured.gain(kept, Build::Prefetch)?, measured.noise);
+            let gain = measured.gain(base, Build::Prefetch)?;
+            prefetch = Some(Measurement { gain, verdict });
+            if verdict.keeps() {
+                kept = Build::Prefetch;
+            }
+        }
+    }
     let kept_gain = match kept {
         Build::Plain => None,
-        Build::Early | Build::Late | Build::Selects | Build::SelectsLate => {
+        Build::Early | Build::Late | Build::Selects | Build::SelectsLate | Build::Prefetch => {
             Some(measured.gain(Build::Plain, kept)?)
         }
     };
@@ -109,15 +140,17 @@ pub(crate) fn optimize(
         functions_that_ran: plan.functions().filter(|(_, _, f)| f.ran()).count(),
         recipe_size: carried.recipe_size(),
         pairs: options.pairs.get(),
-        noise: measured.noise,
+        noise,
         early,
         selects,
         late,
+        prefetch,
         kept: kept_gain,
-        instructions: measured.instructions(Build::Plain, Build::Early),
+        instructions,
         late_instructions,
         unpredictable_branches: branches,
         late_functions: plan.late_functions(),
+        prefetches,
     };
     write_out(|out| match options.format {
         OutputFormat::Text => optimize::write(&optimization, out),
@@ -199,7 +232,7 @@ fn decide(measured: &Measured) -> Result<Decision> {
     }
     let (before, build) = match kept {
         Build::Selects => (Build::Selects, Build::SelectsLate),
-        Build::Plain | Build::Early | Build::Late | Build::SelectsLate => {
+        Build::Plain | Build::Early | Build::Late | Build::SelectsLate | Build::Prefetch => {
             (Build::Early, Build::Late)
         }
     };

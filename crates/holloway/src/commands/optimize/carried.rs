@@ -82,6 +82,28 @@ impl Carried {
         args: &[OsString],
         stdout: Stdio,
     ) -> Result<Recorded> {
+        let recorded = self.record_any(purpose, name, args, stdout, Settings::default())?;
+        recorded.ok_or_else(|| {
+            Failure::new(format_args!(
+                "{} ran no code that can be counted in training: train it on a command that runs its own code",
+                self.program.display()
+            ))
+        })
+    }
+
+    /// Builds the program for a purpose of training, and runs it. Returns `None` if the program ran
+    /// no code that records.
+    ///
+    /// # Errors
+    /// If the program cannot be linked or run, or fails.
+    pub(super) fn record_any(
+        &self,
+        purpose: Purpose<'_>,
+        name: &str,
+        args: &[OsString],
+        stdout: Stdio,
+        settings: Settings,
+    ) -> Result<Option<Recorded>> {
         let (program, _) = self.link(purpose, name)?;
         let run = self.scratch.path().join(format!("{name}-run"));
         std::fs::create_dir(&run).cannot(|| format!("create {}", run.display()))?;
@@ -93,7 +115,7 @@ impl Carried {
         let end = collector::run(
             &mut command,
             &run,
-            Settings::default(),
+            settings,
             Measurement::Here,
             notices::warn,
         );
@@ -107,13 +129,7 @@ impl Carried {
             )));
         }
         let summary = loading::finish(&run, &MapDirectories::default())?;
-        if summary.profiles == 0 {
-            return Err(Failure::new(format_args!(
-                "{} ran no code that can be counted in training: train it on a command that runs its own code",
-                self.program.display()
-            )));
-        }
-        Ok(Recorded { run, program })
+        Ok((summary.profiles > 0).then_some(Recorded { run, program }))
     }
 
     /// Builds the program with a plan, in the directory `name`. Returns the optimized program, and

@@ -38,6 +38,8 @@ pub(super) enum Build {
     Selects,
     /// With early counts, selects, and late counts.
     SelectsLate,
+    /// With prefetches, and all steps that were kept before.
+    Prefetch,
 }
 
 impl Build {
@@ -49,14 +51,16 @@ impl Build {
             Self::Late => "late",
             Self::Selects => "selects",
             Self::SelectsLate => "selects-late",
+            Self::Prefetch => "prefetch",
         }
     }
 
-    /// Whether the build's instructions are counted. They do not show what selects gain.
+    /// Whether the build's instructions are counted. They do not show what selects and prefetches
+    /// gain.
     fn is_counted(self) -> bool {
         match self {
             Self::Plain | Self::Early | Self::Late => true,
-            Self::Selects | Self::SelectsLate => false,
+            Self::Selects | Self::SelectsLate | Self::Prefetch => false,
         }
     }
 }
@@ -134,7 +138,9 @@ pub(super) fn measure(
         .iter()
         .filter(|(build, _)| build.is_counted())
         .collect();
-    let instructions = match runner.first_time <= MAX_COUNTED {
+    let counts_instructions =
+        runner.first_time <= MAX_COUNTED && !builds.contains_key(&Build::Prefetch);
+    let instructions = match counts_instructions {
         true => runner.instructions(&counted, &progress),
         false => None,
     };

@@ -1,5 +1,6 @@
 //! Trains a program: one run counts edges before the optimizer, a second run finds the branches that
-//! are hard to predict, and a last run counts edges after the optimizer has used the first counts.
+//! are hard to predict, and another run counts edges after the optimizer has used the first counts. A
+//! last run times the paths of the optimized code, to find the loads that wait for memory.
 //!
 //! Edge counts only tell candidates: branches with balanced outcomes. The second build records
 //! sequences of paths (`--collect loops`) in the functions with candidates, and nothing elsewhere.
@@ -12,7 +13,10 @@ use std::process::Stdio;
 
 use holloway_analysis::RunProfile;
 use holloway_analysis::unpredictable::{least_executions, unpredictable_branches};
-use holloway_format::Plan;
+use holloway_analysis::variation::advice::prefetches;
+use holloway_analysis::variation::{RankOptions, rank};
+use holloway_collect::settings::Settings;
+use holloway_format::{Place, Plan, PrefetchPlan};
 use holloway_link::relink::Purpose;
 
 use super::carried::{Carried, plan_of};
@@ -32,8 +36,45 @@ pub(crate) fn train(carried: &Carried, args: &[OsString], stdout: Stdio) -> Resu
     let mut plan = plan_of(&run, &FunctionNames::read(&recorded.program)?);
     mark_unpredictable(carried, args, &run, &mut plan)?;
     train_late(carried, &mut plan, args, "late-training")?;
+    add_prefetches(carried, &mut plan, args)?;
     Ok(plan)
 }
+
+/// Adds the loads to prefetch: builds the program with the plan, so that it times the paths of its
+/// optimized code, and runs it.
+fn add_prefetches(carried: &Carried, plan: &mut Plan, args: &[OsString]) -> Result<()> {
+    let program = carried.program.display();
+    status::line("Training", &format!("{program} again, for its slow loads"));
+    let burst = TIMED_PATHS.parse().expect("two numbers");
+    let settings = Settings {
+        burst: Some(burst),
+        ..Settings::default()
+    };
+    let purpose = Purpose::Timing(plan);
+    let recorded = carried.record_any(purpose, "timing", args, Stdio::null(), settings)?;
+    // A program of short functions has nothing to time.
+    let Some(recorded) = recorded else {
+        return Ok(());
+    };
+    let run = loading::load_with_streams(&recorded.run)?.into_variation();
+    let ranking = rank(&run, RankOptions::default());
+    for path in &ranking.paths[..ranking.certain] {
+        let function = run.run.function(path.function);
+        for (load, turns) in prefetches(function, path) {
+            let Place { line, column, .. } = load.place;
+            let load = PrefetchPlan {
+                line,
+                column,
+                turns,
+            };
+            plan.add_prefetch(function.map.linkage_name.clone(), load);
+        }
+    }
+    Ok(())
+}
+
+/// How many paths are timed in training: one of about so many.
+const TIMED_PATHS: &str = "1000:1";
 
 /// Adds late counts to a plan without: builds the program with the plan, so that it counts what its
 /// optimized code does, and runs it. `name` names the build.

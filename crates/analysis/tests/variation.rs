@@ -67,18 +67,18 @@ fn stream(samples: &[(u32, u64)]) -> Vec<u32> {
 fn functions_whose_calls_overlap_are_recursive() {
     let image = app();
     let word = names(&image)["walk 12"];
-    let recursive = |gap: u64| {
+    let overlapping = |gap: u64| {
         let starts = (1..=10).map(|call| 1_000_000 + gap * call);
         let words: Vec<u32> = starts
             .flat_map(|start| Sample::new(word, start, 100_000).words())
             .collect();
         let run = run(&image, &words);
-        let functions = rank(&run, RankOptions::default()).recursive().into_iter();
+        let functions = rank(&run, RankOptions::default()).overlapping().into_iter();
         let names = functions.map(|function| run.run.function(function).map.name.to_string());
         names.collect::<Vec<_>>()
     };
-    assert_eq!(recursive(100), ["walk"]);
-    assert_eq!(recursive(100_010), [""; 0]);
+    assert_eq!(overlapping(100), ["walk"]);
+    assert_eq!(overlapping(100_010), [""; 0]);
 }
 
 /// The example of Perelman, Chilimbi, Calder 2005, section 5.1.

@@ -25,7 +25,7 @@ use std::collections::HashMap;
 
 use holloway_flow::{BlockId, Dominators, Loops};
 use holloway_format::{Load, LoadShape};
-use holloway_llvm::{Block, Instruction, Opcode, Value};
+use holloway_llvm::{Block, Instruction, Location, Opcode, Value};
 
 use crate::lower::{LoweredFunction, Scopes};
 
@@ -54,7 +54,7 @@ pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
         for &instruction in &instructions[part.from..part.to] {
             if instruction.opcode() == Opcode::Load
                 && let Some(shape) = accesses.shape(instruction, outer)
-                && let Some(location) = instruction.location()
+                && let Some(location) = location(instruction)
                 && let Some(place) = scopes.place(location)
             {
                 let load = Load {
@@ -69,6 +69,15 @@ pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
         }
     }
     loads
+}
+
+/// The place of a load. The optimizer may have joined the lines of several loads, and left none: then
+/// the place of the address that it loads from.
+pub(crate) fn location(load: Instruction<'_>) -> Option<Location<'_>> {
+    let address = load.value().operand(0).as_instruction();
+    let instructions = [Some(load), address].into_iter().flatten();
+    let mut locations = instructions.filter_map(Instruction::location);
+    locations.find(|location| location.line() != 0)
 }
 
 /// The first part of each LLVM block.
@@ -267,11 +276,25 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         self.head
     }
 
-    /// The load of the index that an address is computed from.
-    pub(crate) fn index_load(&self, address: Value<'m>) -> Option<Instruction<'m>> {
+    /// The load of the index that an address is computed from, and its stride.
+    pub(crate) fn index_load(&self, address: Value<'m>) -> Option<(Instruction<'m>, i64)> {
         self.steps_left.set(STEPS);
-        let (load, _) = self.pointer_load(address)?;
-        Some(load)
+        self.pointer_load(address)
+    }
+
+    /// The node of a list that an address lies in, if it is the phi at the loop's head.
+    pub(crate) fn list_node(&self, address: Value<'m>) -> Option<Value<'m>> {
+        let (mut node, _) = self.without_constants(address);
+        if let Some(load) = self
+            .instruction_in_loop(node)
+            .filter(|load| load.opcode() == Opcode::Load)
+        {
+            (node, _) = self.without_constants(load.value().operand(0));
+        }
+        let phi = self.instruction_in_loop(node)?;
+        let is_node = phi.opcode() == Opcode::Phi && phi.block() == self.head;
+        self.steps_left.set(STEPS);
+        (is_node && self.chain(node).is_some()).then_some(node)
     }
 
     /// The phi of the index that an address is computed from, if each iteration multiplies it.

@@ -7,7 +7,8 @@
 //! - *Induction*, *outer*, *geometric* (with a factor that is a power of two): from the address of this
 //!   iteration. This needs arithmetic only. What an element of a geometric walk points to is not
 //!   prefetched, because the element would have to be loaded first.
-//! - *Chain*, *field*: the pointer to the next node, as soon as it is loaded.
+//! - *Chain*, *field*: the next node. If each iteration loads the pointer to it, the pointer is loaded
+//!   once more, when the iteration begins. Otherwise, the prefetch follows the program's own load.
 //! - *Through*: the index must be loaded from an element ahead, and this load could fault. So the code
 //!   loads it only if the loop certainly reaches that element, and otherwise loads the element of this
 //!   iteration again:
@@ -20,7 +21,9 @@
 //! ```
 //! The loop certainly reaches the element if it has one exit, by the comparison of an induction
 //! variable with a number that does not change, if it calls nothing that may leave it, and if each
-//! iteration loads an element. Loads through an index in any other loop get no prefetch.
+//! iteration loads an element. Loads through an index in any other loop get no prefetch. A nest of loops
+//! with the shape *outer* is prefetched through its index where possible, because the line of the outer
+//! loop's next iteration is often the present one.
 
 use std::collections::{HashMap, HashSet};
 
@@ -30,7 +33,7 @@ use holloway_llvm::{
     Block, Builder, Comparison, Instruction, Module, Opcode, Type, TypeKind, Value,
 };
 
-use crate::loads::{LoopAccesses, first_parts};
+use crate::loads::{LoopAccesses, first_parts, location};
 use crate::lower::{CallAttributes, LoweredFunction, LoweringOptions, lower};
 use crate::options::ModuleOptions;
 use crate::selection::functions_with_code;
@@ -112,7 +115,7 @@ fn in_function(
 
 /// How many turns ahead the plan wants to prefetch a load. `None` if it does not.
 fn turns(load: Instruction<'_>, wanted: &[PrefetchPlan]) -> Option<i64> {
-    let location = load.location()?;
+    let location = location(load)?;
     let is_wanted = |wanted: &&PrefetchPlan| {
         wanted.line == location.line() && [0, location.column()].contains(&wanted.column)
     };
@@ -156,7 +159,11 @@ impl<'m> Inserter<'_, 'm> {
                 let bytes = stride.checked_mul(turns)?;
                 builder.prefetch(offset(&builder, address, bytes));
             }
-            LoadShape::Outer { stride } => builder.prefetch(offset(&builder, address, stride)),
+            LoadShape::Outer { stride } => {
+                if self.through(&builder, address, turns).is_none() {
+                    builder.prefetch(offset(&builder, address, stride));
+                }
+            }
             LoadShape::Geometric { factor, through } => {
                 if through || factor.count_ones() != 1 {
                     return None;
@@ -166,34 +173,50 @@ impl<'m> Inserter<'_, 'm> {
                 let ahead = (0..doublings).fold(phi, |index, _| builder.add(index, index));
                 builder.prefetch(self.copy(&builder, address, phi, ahead)?);
             }
-            LoadShape::Chain { .. } | LoadShape::Field { .. } => {
-                return self.next_nodes(load, seen);
+            LoadShape::Chain { offset } | LoadShape::Field { offset } => {
+                return self.next_nodes(load, offset, seen);
             }
-            LoadShape::Through { stride } => {
-                let index = self.accesses.index_load(address)?;
-                let bytes = stride.checked_mul(turns)?;
-                self.check_index(index)?;
-                let reaches = self.reaches(&builder, turns)?;
-                let element = index.value().operand(0);
-                let ahead = offset(&builder, element, bytes);
-                let element = builder.select(reaches, ahead, element);
-                let ahead = builder.load(index.value().kind(), element);
-                builder.prefetch(self.copy(&builder, address, index.value(), ahead)?);
-            }
+            LoadShape::Through { .. } => self.through(&builder, address, turns)?,
         }
         Some(key)
     }
 
-    /// Prefetches the next node after each load of a pointer to it, in the loop that walks the list.
+    /// Prefetches the address that is computed from an element some turns ahead.
+    fn through(&self, builder: &Builder<'m>, address: Value<'m>, turns: i64) -> Option<()> {
+        let (index, stride) = self.accesses.index_load(address)?;
+        let bytes = stride.checked_mul(turns)?;
+        self.check_index(index)?;
+        let reaches = self.reaches(builder, turns)?;
+        let element = index.value().operand(0);
+        let ahead = offset(builder, element, bytes);
+        let element = builder.select(reaches, ahead, element);
+        let ahead = builder.load(index.value().kind(), element);
+        builder.prefetch(self.copy(builder, address, index.value(), ahead)?);
+        Some(())
+    }
+
+    /// Prefetches the next node of the list that the loop walks: at the beginning of each iteration,
+    /// or after each load of a pointer to the next node. `pointer` is the pointer's place in a node.
     fn next_nodes(
         &self,
         load: Instruction<'m>,
+        pointer: i64,
         seen: &HashSet<LineKey<'m>>,
     ) -> Option<LineKey<'m>> {
         let head = self.accesses.head();
-        let key = (head.instructions().next()?.value(), 0);
-        if seen.contains(&key) || load.block().instructions().next().is_none() {
+        let node = self.accesses.list_node(load.value().operand(0));
+        let key = (node.unwrap_or(head.instructions().next()?.value()), 0);
+        if seen.contains(&key) {
             return None;
+        }
+        if let Some(node) = node.filter(|node| self.loads_in_each_iteration((*node, pointer))) {
+            let first = head
+                .instructions()
+                .find(|first| first.opcode() != Opcode::Phi)?;
+            let builder = Builder::before(first);
+            let place = offset(&builder, node, pointer);
+            builder.prefetch(builder.load(Type::pointer(head.module()), place));
+            return Some(key);
         }
         let mut found = false;
         for block in &self.lowered.parts.blocks {
@@ -216,23 +239,43 @@ impl<'m> Inserter<'_, 'm> {
         found.then_some(key)
     }
 
-    /// Checks that an element ahead may be loaded if the loop reaches it: its address depends on
-    /// nothing in memory, and each iteration loads an element.
-    fn check_index(&self, index: Instruction<'m>) -> Option<()> {
-        let is_ordinary = index.is_plain_load()
-            && index.value().kind().is_scalar()
-            && !self.accesses.depends_on_load(index.value().operand(0));
-        let [back_edge] = self.loops.all()[self.index].back_edges[..] else {
-            return None;
+    /// Whether each iteration that begins loads this place, a value plus bytes: the loop has one exit,
+    /// at its end, and no call leaves it before.
+    fn loads_in_each_iteration(&self, place: (Value<'m>, i64)) -> bool {
+        let Some(exit) = self.only_exit() else {
+            return false;
         };
-        let latch = self.lowered.cfg.edge(back_edge).from;
-        let node = *self.first_parts.get(&index.block())?;
-        (is_ordinary && self.dominators.dominates(node, latch)).then_some(())
+        let Some(latch) = self.latch() else {
+            return false;
+        };
+        let dominates = |block: Block<'m>| {
+            let node = self.first_parts.get(&block).copied();
+            node.is_some_and(|node| self.dominators.dominates(node, latch))
+        };
+        let blocks = self.lowered.parts.blocks.iter();
+        let mut loads = blocks
+            .filter(|block| self.accesses.contains(block.block) && dominates(block.block))
+            .flat_map(|block| &block.instructions)
+            .filter(|load| load.is_plain_load());
+        exit.block() == self.block_of(latch)
+            && loads.any(|load| self.accesses.without_constants(load.value().operand(0)) == place)
     }
 
-    /// Computes whether the loop will certainly run the iteration after so many turns, if no call
-    /// leaves the loop. `None` if this is unknown.
-    fn reaches(&self, builder: &Builder<'m>, turns: i64) -> Option<Value<'m>> {
+    /// The part from which the only back edge leads to the loop's head.
+    fn latch(&self) -> Option<BlockId> {
+        match self.loops.all()[self.index].back_edges[..] {
+            [back_edge] => Some(self.lowered.cfg.edge(back_edge).from),
+            _ => None,
+        }
+    }
+
+    fn block_of(&self, part: BlockId) -> Block<'m> {
+        self.lowered.parts.blocks[self.lowered.nodes[part.index()].block].block
+    }
+
+    /// The terminator with the only exit of the loop. `None` if there are several, or if a call may
+    /// leave the loop.
+    fn only_exit(&self) -> Option<Instruction<'m>> {
         let inside = |block: Block<'m>| self.accesses.contains(block);
         let mut exits = Vec::new();
         for block in self.lowered.parts.blocks.iter().map(|block| block.block) {
@@ -251,7 +294,28 @@ impl<'m> Inserter<'_, 'm> {
                 exits.push(terminator);
             }
         }
-        let [exit] = exits[..] else { return None };
+        match exits[..] {
+            [exit] => Some(exit),
+            _ => None,
+        }
+    }
+
+    /// Checks that an element ahead may be loaded if the loop reaches it: its address depends on
+    /// nothing in memory, and each iteration loads an element.
+    fn check_index(&self, index: Instruction<'m>) -> Option<()> {
+        let is_ordinary = index.is_plain_load()
+            && index.value().kind().is_scalar()
+            && !self.accesses.depends_on_load(index.value().operand(0));
+        let latch = self.latch()?;
+        let node = *self.first_parts.get(&index.block())?;
+        (is_ordinary && self.dominators.dominates(node, latch)).then_some(())
+    }
+
+    /// Computes whether the loop will certainly run the iteration after so many turns, if no call
+    /// leaves the loop. `None` if this is unknown.
+    fn reaches(&self, builder: &Builder<'m>, turns: i64) -> Option<Value<'m>> {
+        let inside = |block: Block<'m>| self.accesses.contains(block);
+        let exit = self.only_exit()?;
         let [then, otherwise] = exit.successors()[..] else {
             return None;
         };
@@ -277,9 +341,7 @@ impl<'m> Inserter<'_, 'm> {
         // The comparisons of this iteration and of those before the wanted one must go on. At the
         // loop's head, the comparison of this iteration is past, and that of the wanted one is not.
         let head = self.accesses.head();
-        let latch = self.loops.all()[self.index].back_edges.first()?;
-        let latch = self.lowered.cfg.edge(*latch).from;
-        let latch = self.lowered.parts.blocks[self.lowered.nodes[latch.index()].block].block;
+        let latch = self.block_of(self.latch()?);
         let added = match exit.block() {
             block if block == latch => added,
             block if block == head => added.checked_add(stride)?,

@@ -12,10 +12,12 @@
 //! samples that took at least [`MISS`] cycles more than the base time, and not longer than misses of
 //! all these loads take ([`LONGEST_MISS`]). What takes longer is rarely a miss ([`is_interrupted`]).
 
-use holloway_flow::PathId;
+use holloway_flow::{BlockId, Dominators, Loops, PathId};
 use holloway_format::{Cycles, Load, LoadShape};
 
+use super::rank::Ranking;
 use super::ranked_path::RankedPath;
+use crate::flow::uncut_graph_of;
 use crate::paths::{instructions, regenerate};
 use crate::run::Function;
 use crate::trail::frames;
@@ -39,6 +41,12 @@ const DISTANCE: u64 = 400;
 /// first cache.
 const MOST_TURNS: u64 = 64;
 
+/// The least share of a run of a path that always waits.
+const SHARE: f64 = 0.01;
+
+/// The fewest iterations of a loop in which prefetches may pay.
+const FEWEST_ITERATIONS: f64 = 8.0;
+
 /// The least stride in bytes that processors do not predict well.
 const FAR: u64 = 1024;
 
@@ -59,14 +67,23 @@ pub fn loads(function: &Function, path: &RankedPath) -> Vec<Load> {
     loads
 }
 
-/// The loads that a machine should prefetch, each with the number of iterations ahead: all loads of
-/// the path, if it gets [advice](loads), except those whose addresses grow by a small constant. The
-/// processor predicts these itself.
-pub fn prefetches(function: &Function, path: &RankedPath) -> Vec<(Load, u32)> {
-    if loads(function, path).is_empty() {
+/// The loads that a machine should prefetch, each with the number of iterations ahead. They are loads
+/// of paths that get [advice](loads) because their net variation is certain, and of paths that take
+/// [`SHARE`] of the run, call no other code, and always wait: half of their samples take at least
+/// [`MISS`] cycles more than they have instructions. The paper's rule does not find the latter, whose
+/// base time contains the misses.
+///
+/// Of these paths, all loads are returned, with two exceptions: those whose addresses grow by a small
+/// constant, which the processor predicts itself, and those in loops that end after a few iterations.
+pub fn prefetches(function: &Function, path: &RankedPath, ranking: &Ranking) -> Vec<(Load, u32)> {
+    let length = regenerate(function, path.path).map_or(0, |path| instructions(function, &path));
+    let varies = path.is_certain() && !loads(function, path).is_empty();
+    let waits = !path.has_callees
+        && ranking.share(path.total) >= SHARE
+        && path.times.quantile(0.5) >= Cycles(length).saturating_add(MISS);
+    if !varies && !waits {
         return Vec::new();
     }
-    let length = regenerate(function, path.path).map_or(0, |path| instructions(function, &path));
     let turns = DISTANCE.div_ceil(length.max(1)).min(MOST_TURNS) as u32;
     let mut loads = predictable_loads(loads_on_path(function, path.path));
     loads.retain(|load| match load.shape {
@@ -77,7 +94,24 @@ pub fn prefetches(function: &Function, path: &RankedPath) -> Vec<(Load, u32)> {
         | LoadShape::Outer { .. }
         | LoadShape::Geometric { .. } => true,
     });
-    loads.into_iter().map(|load| (load, turns)).collect()
+    let loads = loads.into_iter().filter_map(|load| {
+        let iterations = iterations(function, load.block)?;
+        let turns = turns.min(iterations as u32 / 2);
+        (iterations >= FEWEST_ITERATIONS).then_some((load, turns.max(1)))
+    });
+    loads.collect()
+}
+
+/// How many iterations the innermost loop around a block has on average. `None` outside of loops.
+fn iterations(function: &Function, block: u32) -> Option<f64> {
+    let cfg = uncut_graph_of(&function.map).ok()?;
+    let loops = Loops::new(&cfg, &Dominators::new(&cfg));
+    let inside = &loops.all()[loops.innermost(BlockId(block))?];
+    let flow = function.flow();
+    let all = flow.blocks[inside.head.index()].to_f64();
+    let back = inside.back_edges.iter();
+    let back: i64 = back.map(|edge| flow.edges[edge.index()]).sum();
+    Some(all / (all - back as f64).max(1.0))
 }
 
 /// Whether rare and long executions make up most of a path's net variation: at most one sample in

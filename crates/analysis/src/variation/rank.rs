@@ -285,9 +285,10 @@ impl Ranking {
     }
 
     /// The functions whose paths take longer, all their executions together, than half again the
-    /// run, even if each path is faster by its error than estimated. Activations of such a function
-    /// overlap: it calls itself, so the time of inner calls is also in the outer ones.
-    pub fn recursive(&self) -> BTreeSet<FunctionId> {
+    /// run, even if each path is faster by its error than estimated. Either such a function calls
+    /// itself, so the time of inner calls is also in the outer ones. Or the processor overlaps
+    /// executions of its paths, and the clock measures them one by one.
+    pub fn overlapping(&self) -> BTreeSet<FunctionId> {
         let mut totals: BTreeMap<FunctionId, f64> = BTreeMap::new();
         for path in &self.paths {
             // Not `total`, which is limited to the time of the run.

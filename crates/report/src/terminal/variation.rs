@@ -127,7 +127,7 @@ fn write_ranking(
         ties.retain(|tie| shown.iter().any(|index| tie.contains(index)));
         report.table(sheet, &shown, &ties)?;
         ties::write(sheet, &report, &ties)?;
-        write_recursion(sheet, &report, &shown)?;
+        write_overlap(sheet, &report, &shown)?;
         doubts::write_others(sheet, &report, &others)?;
         for index in shown.iter().take(MAX_CHARTS) {
             report.path(sheet, *index)?;
@@ -153,22 +153,22 @@ fn none_has_samples(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()
     sheet.page.wrapped(Line::new(), Ink::Alarm, &text)
 }
 
-/// If the first paths are of functions that call themselves, writes that their own times say more.
-fn write_recursion(sheet: &mut Sheet<'_>, report: &Report<'_>, shown: &[usize]) -> io::Result<()> {
+/// If the first paths are of functions whose paths take longer than the run, writes what that means.
+fn write_overlap(sheet: &mut Sheet<'_>, report: &Report<'_>, shown: &[usize]) -> io::Result<()> {
     if report.rank_options.time == Time::Exclusive {
         return Ok(());
     }
-    let recursive = report.ranking.recursive();
+    let overlapping = report.ranking.overlapping();
     let functions = shown
         .iter()
         .map(|&index| report.ranking.paths[index].function);
-    let of_recursive = functions.filter(|function| recursive.contains(function));
-    let paths = of_recursive.count();
+    let of_overlapping = functions.filter(|function| overlapping.contains(function));
+    let paths = of_overlapping.count();
     if 2 * paths < shown.len() || paths == 0 {
         return Ok(());
     }
     let text = format!(
-        "recursion: {paths} of these {} paths are of functions that call themselves, so each call's time is in its callers' paths again; --time exclusive ranks paths by their own time",
+        "overlap: {paths} of these {} paths are of functions whose paths take longer, all together, than the run. If such a function calls itself, a call's time is in its callers' paths again: --time exclusive ranks paths by their own time. If not, the processor overlaps executions that the clock measures one by one",
         shown.len()
     );
     let mut line = Line::new();

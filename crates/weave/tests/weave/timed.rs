@@ -286,6 +286,15 @@ long queue(struct queue *q) {
  } return s;
 }
 long fixed(const int *volatile *a, long n) { long s = 0; while (n--) s += **a; return s; }
+long bucket(const long *const *buckets, unsigned long mask, const unsigned long *keys, long n) {
+ long s = 0;
+ for (long i = 0; i < n; i++) {
+  const long *p =
+   buckets[(keys[i] * 0x9e3779b97f4a7c15u >> 24) & mask];
+  while (p && *p != s) p = (const long *)p[1]; see(s);
+  if (p) s += p[2];
+ } return s;
+}
 ";
     for patched in woven("loads.c", source, Kind::Variation) {
         let loads = |name: &str| -> Vec<(u32, LoadShape)> {
@@ -312,6 +321,13 @@ long fixed(const int *volatile *a, long n) { long s = 0; while (n--) s += **a; r
         );
         assert_eq!(loads("queue"), [(30, stride), (32, through)]);
         assert_eq!(loads("fixed"), []);
+        // The bucket is found through a hash of the key.
+        let through = LoadShape::Through { stride: 8 };
+        assert!(
+            loads("bucket").contains(&(41, through)),
+            "{:?}",
+            loads("bucket")
+        );
     }
     for patched in woven("loads.c", source, Kind::Paths) {
         let functions = patched.map.functions.iter();

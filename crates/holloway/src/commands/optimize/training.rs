@@ -58,9 +58,9 @@ fn add_prefetches(carried: &Carried, plan: &mut Plan, args: &[OsString]) -> Resu
     };
     let run = loading::load_with_streams(&recorded.run)?.into_variation();
     let ranking = rank(&run, RankOptions::default());
-    for path in &ranking.paths[..ranking.certain] {
+    for path in &ranking.paths {
         let function = run.run.function(path.function);
-        for (load, turns) in prefetches(function, path) {
+        for (load, turns) in prefetches(function, path, &ranking) {
             let Place { line, column, .. } = load.place;
             let load = PrefetchPlan {
                 line,

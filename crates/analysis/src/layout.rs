@@ -141,6 +141,15 @@ mod tests {
         }
 
         #[test]
+        fn preferences_and_alignment_join_the_same_hot_blocks(graph in block_graphs()) {
+            let cost = |order: BlockOrder| {
+                let cost = StaticCost::new(&graph, &order.order(&graph));
+                (cost.jumps, cost.taken)
+            };
+            prop_assert_eq!(cost(BlockOrder::Preferences), cost(BlockOrder::Alignment));
+        }
+
+        #[test]
         fn an_order_of_functions_is_a_permutation(graph in call_graphs()) {
             for order in FunctionOrder::ALL {
                 let functions = order.order(&graph);

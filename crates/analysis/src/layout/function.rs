@@ -32,7 +32,11 @@ pub fn code_bytes(map: &FunctionMap) -> u64 {
 /// The graph of a function, with the entry as block 0 and the other blocks in the order of the map.
 /// `None` if the function has no blocks.
 pub fn block_graph(map: &FunctionMap, flow: &Flow) -> Option<BlockGraph> {
-    let jumps = jumps(map);
+    let mut jumps = jumps(map);
+    // The first part of a divided block may be empty: a call is the block's first instruction.
+    for edge in map.edges.iter().filter(|edge| is_inside(edge)) {
+        jumps[edge.from as usize] = None;
+    }
     let targets = jump_targets(&jumps);
     let firsts = first_parts(map);
     let is_block = |block: &u32| {
@@ -192,6 +196,25 @@ mod tests {
             &[9, 1, 9, 8, 1, 8, 1],
             &[(24, 10), (16, 8), (20, 1)],
             &[(0, 1, 8)],
+        );
+    }
+
+    #[test]
+    fn a_block_that_begins_with_a_call_is_a_block() {
+        // b1 is divided before its first instruction.
+        let edges = [
+            (0, 1, Outcome::True),
+            (0, 3, Outcome::False),
+            (1, 2, Outcome::Split),
+            (2, 3, Outcome::Jump),
+            (3, 4, Outcome::Return),
+        ];
+        let map = map(&[2, 0, 3, 1, 0], &edges);
+        check(
+            &map,
+            &[7, 3, 7, 7, 10],
+            &[(8, 10), (12, 7), (4, 10)],
+            &[(0, 1, 7), (0, 2, 3), (1, 2, 7)],
         );
     }
 

@@ -7,6 +7,7 @@ mod build_times;
 mod changes;
 mod counting_cost;
 mod fidelity;
+mod layout;
 mod machine;
 mod monitor;
 mod none;
@@ -129,6 +130,11 @@ enum Study {
     /// Counts instructions with callgrind, so the machine may be busy, and takes CPU times in
     /// rounds. Writes docs/studies/optimize.md unless programs are named.
     Optimize(optimize::Options),
+    /// Compare orders of blocks and of functions by exact counts
+    ///
+    /// Nothing is timed, so the machine may be busy. Writes docs/studies/layout.md if the whole suite
+    /// ran.
+    Layout(layout::Options),
 }
 
 fn main() -> ExitCode {
@@ -160,6 +166,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Server(options)) => server::run(options),
         Task::Study(Study::Fidelity(options)) => fidelity::run(options),
         Task::Study(Study::Optimize(options)) => optimize::run(options),
+        Task::Study(Study::Layout(options)) => layout::run(options),
         Task::Packages => {
             println!("{}", packages::NEEDED.join("\n"));
             Ok(())

@@ -233,7 +233,7 @@ pub fn target(map: &FunctionMap, block: u32) -> u32 {
 
 /// By block: the first block on its way that is not only a jump. If jumps form a cycle, it is one
 /// of them.
-fn jump_targets(jumps: &[Option<u32>]) -> Vec<u32> {
+pub(crate) fn jump_targets(jumps: &[Option<u32>]) -> Vec<u32> {
     let next: Vec<Option<usize>> = jumps.iter().map(|to| to.map(|to| to as usize)).collect();
     let chains = chains(&next, |_| 0).into_iter();
     chains.map(|chain| chain.last as u32).collect()

@@ -14,7 +14,8 @@
 //! iterations. [`trace`] keeps the complete sequence, and [`branch_stream`] derives the order of
 //! branches from it, with the addresses of [`block_addresses`] where these are known. [`phases`]
 //! divides a trace into phases. [`variation`] ranks paths by how much their time varies.
-//! [`unpredictable`] finds the branches that should be selects.
+//! [`unpredictable`] finds the branches that should be selects. [`layout`] orders blocks and
+//! functions.
 //!
 //! [`samples`] adds up sampled addresses of programs that count nothing. [`estimate`] derives the
 //! executions of blocks and edges from them. [`block_times`] keeps the time of blocks over many runs.
@@ -50,6 +51,7 @@ pub mod glue_lines;
 pub mod graph;
 pub mod interrupt;
 mod join;
+pub mod layout;
 pub mod lines;
 pub mod loops;
 pub mod misfit;

@@ -14,6 +14,7 @@ mod none;
 mod optimize;
 mod packages;
 mod paths;
+mod prefetch;
 mod server;
 mod slides;
 mod store;
@@ -135,6 +136,10 @@ enum Study {
     /// Nothing is timed, so the machine may be busy. Writes docs/studies/layout.md if the whole suite
     /// ran.
     Layout(layout::Options),
+    /// Measure what prefetches gain on irregular kernels
+    ///
+    /// Writes docs/studies/prefetch.md unless kernels are named.
+    Prefetch(prefetch::Options),
 }
 
 fn main() -> ExitCode {
@@ -166,6 +171,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Server(options)) => server::run(options),
         Task::Study(Study::Fidelity(options)) => fidelity::run(options),
         Task::Study(Study::Optimize(options)) => optimize::run(options),
+        Task::Study(Study::Prefetch(options)) => prefetch::run(options),
         Task::Study(Study::Layout(options)) => layout::run(options),
         Task::Packages => {
             println!("{}", packages::NEEDED.join("\n"));

@@ -9,7 +9,8 @@
 //! woven 60 of 100; unwoven: libbz2 30, memcpy in app 10
 //! ```
 //! Limits: a sample stands for the time since the previous one, so shares are estimates. Two
-//! functions of one image with the same name cannot be told apart, so their samples count as woven, but for neither.
+//! functions of one image with the same name cannot be told apart, so their samples count as woven,
+//! but for neither of the two.
 
 use std::collections::{BTreeMap, HashMap};
 

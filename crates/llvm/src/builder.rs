@@ -198,6 +198,42 @@ impl<'m> Builder<'m> {
         })
     }
 
+    /// Loads a value as another load does: of its type, and with its alignment.
+    pub fn load_as(&self, load: Instruction<'m>, pointer: Value<'m>) -> Value<'m> {
+        assert!(
+            load.opcode() == crate::instruction::Opcode::Load,
+            "a load has an alignment"
+        );
+        let value = self.load(load.value().kind(), pointer);
+        // SAFETY: two loads.
+        unsafe {
+            let alignment = (self.api().LLVMGetAlignment)(load.raw());
+            (self.api().LLVMSetAlignment)(value.raw(), alignment);
+        }
+        value
+    }
+
+    /// Compares two numbers or pointers as an `icmp` does.
+    pub fn compare_as(
+        &self,
+        comparison: Instruction<'m>,
+        left: Value<'m>,
+        right: Value<'m>,
+    ) -> Value<'m> {
+        assert!(
+            comparison.comparison().is_some()
+                && left.kind().is_scalar()
+                && left.kind() == right.kind(),
+            "integers or pointers are compared"
+        );
+        // SAFETY: an icmp, and two integers or pointers of one type.
+        self.built(unsafe {
+            let predicate = (self.api().LLVMGetICmpPredicate)(comparison.raw());
+            let (left, right) = (left.raw(), right.raw());
+            (self.api().LLVMBuildICmp)(self.raw(), predicate, left, right, c"".as_ptr())
+        })
+    }
+
     /// Inserts a prefetch of the cache line at an address. The address need not be valid.
     pub fn prefetch(&self, address: Value<'m>) {
         expect_pointer(address);

@@ -303,14 +303,27 @@ impl<'m> Instruction<'m> {
 
     /// Whether the instruction is a load that is neither volatile nor atomic.
     pub fn is_plain_load(self) -> bool {
+        self.opcode() == Opcode::Load && !self.is_atomic_or_volatile()
+    }
+
+    /// Whether other threads or devices may take part in the instruction's effect: atomic operations,
+    /// fences, and volatile loads and stores.
+    pub fn is_atomic_or_volatile(self) -> bool {
         const NOT_ATOMIC: i32 = 0;
-        // SAFETY: an instruction; only a load is asked for its properties.
-        self.opcode() == Opcode::Load
-            && unsafe {
-                let api = self.module().api();
-                (api.LLVMGetVolatile)(self.raw()) == 0
-                    && (api.LLVMGetOrdering)(self.raw()) == NOT_ATOMIC
+        // SAFETY: an instruction; only loads and stores are asked for their properties.
+        unsafe {
+            let api = self.module().api();
+            match (api.LLVMGetInstructionOpcode)(self.raw()) {
+                // load, store
+                27 | 28 => {
+                    (api.LLVMGetVolatile)(self.raw()) != 0
+                        || (api.LLVMGetOrdering)(self.raw()) != NOT_ATOMIC
+                }
+                // fence, cmpxchg, atomicrmw
+                55..=57 => true,
+                _ => false,
             }
+        }
     }
 
     /// Makes a load or store volatile. Optimizations then neither remove, repeat, nor reorder it.

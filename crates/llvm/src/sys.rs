@@ -128,6 +128,7 @@ api! {
         fn LLVMSetSection(*mut LValue, *const c_char);
         fn LLVMSetVisibility(*mut LValue, c_int);
         fn LLVMSetAlignment(*mut LValue, c_uint);
+        fn LLVMGetAlignment(*mut LValue) -> c_uint;
         fn LLVMSetThreadLocalMode(*mut LValue, c_int);
         fn LLVMSetGlobalConstant(*mut LValue, Bool);
         fn LLVMGetInitializer(*mut LValue) -> *mut LValue;

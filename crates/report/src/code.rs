@@ -48,10 +48,7 @@ impl CodeFilter {
 
     /// Whether the user selected crates, files, or the workspace, rather than only excluding files.
     pub(crate) fn selects(&self) -> bool {
-        let mut globs = self.files.iter();
-        self.origin == Origin::Workspace
-            || !self.crates.is_empty()
-            || globs.any(|glob| !glob.excludes)
+        self.origin == Origin::Workspace || !self.crates.is_empty() || self.selects_files()
     }
 
     /// The patterns that match none of these files, as the user wrote them.
@@ -62,6 +59,17 @@ impl CodeFilter {
         let globs = self.files.iter();
         let without = globs.filter(|glob| !files.iter().any(|file| matches(glob, file)));
         without.map(|glob| &*glob.text).collect()
+    }
+
+    /// Whether the user selected files, and all these patterns are among those that match none.
+    pub(crate) fn finds_no_file(&self, without_file: &[&str]) -> bool {
+        let mut selecting = self.files.iter().filter(|glob| !glob.excludes).peekable();
+        selecting.peek().is_some() && selecting.all(|glob| without_file.contains(&&*glob.text))
+    }
+
+    /// Whether the user selected files, rather than only excluding some.
+    pub(crate) fn selects_files(&self) -> bool {
+        self.files.iter().any(|glob| !glob.excludes)
     }
 
     /// Whether the filter keeps code of a file.

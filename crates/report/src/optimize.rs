@@ -47,8 +47,8 @@ pub struct Optimization {
     /// if these are kept. `None` if it was not measured.
     pub late: Option<Measurement>,
     /// The step that prefetches: its gain over the program with the steps that are kept before it,
-    /// but at least with early counts. `None` if it was not measured.
-    pub prefetch: Option<Measurement>,
+    /// but at least with early counts, and the noise of its rounds. `None` if it was not measured.
+    pub prefetch: Option<(Measurement, Gain)>,
     /// The gain of all kept steps over the program. `None` if none is kept.
     pub kept: Option<Gain>,
     /// The instructions that the program and the one with early counts execute, if they were
@@ -83,7 +83,7 @@ impl Optimization {
             (EARLY, Some(self.is_optimized())),
             (SELECTS, is_kept(self.selects)),
             (LATE, is_kept(self.late)),
-            (PREFETCH, is_kept(self.prefetch)),
+            (PREFETCH, is_kept(self.prefetch.map(|(step, _)| step))),
         ];
         steps
             .into_iter()
@@ -199,9 +199,11 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
     }
     let loads = plural(*prefetches as u64, "load");
     match (prefetch, prefetches) {
-        (Some(prefetch), _) => {
+        (Some((prefetch, noise)), _) => {
             let gain = percent(prefetch.gain);
-            writeln!(out, "prefetches    {gain} ({pairs}, {loads})")?;
+            let noise = noise.median * 100.0;
+            let text = format!("{gain} ({pairs}, {loads}, noise {noise:+.2} %)");
+            writeln!(out, "prefetches    {text}")?;
         }
         (None, 0) => writeln!(
             out,
@@ -212,7 +214,8 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
             "prefetches    none: {loads} may wait, but none can be prefetched safely"
         )?,
     }
-    let decided_later = [selects, late, prefetch].into_iter().flatten();
+    let prefetch = prefetch.map(|(step, _)| step);
+    let decided_later = [selects, late, &prefetch].into_iter().flatten();
     if let Some(kept) = kept.filter(|_| decided_later.clone().any(|step| step.verdict.keeps())) {
         writeln!(out, "kept steps    {} ({pairs})", percent(kept))?;
     }
@@ -231,7 +234,7 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
     }
     if let Some(prefetch) = prefetch {
         let sentence = time_sentence(prefetch.verdict);
-        writeln!(out, "prefetches    {sentence}{}", with_counts(prefetch))?;
+        writeln!(out, "prefetches    {sentence}{}", with_counts(&prefetch))?;
     }
     match optimization.is_optimized() {
         true => writeln!(out, "{output} is optimized"),
@@ -278,7 +281,7 @@ pub fn json(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()> 
         selects: optimization.selects.map(|step| step.gain.into()),
         late: optimization.late.map(|step| step.gain.into()),
         prefetches: optimization.prefetches,
-        prefetch: optimization.prefetch.map(|step| step.gain.into()),
+        prefetch: optimization.prefetch.map(|(step, _)| step.gain.into()),
     };
     write_document(&document, out)
 }

@@ -294,7 +294,7 @@ impl<'a> KnownCode<'a> {
                     patterns: unknown.iter().map(ToString::to_string).collect(),
                 };
                 // A pattern that excludes no file changes nothing, which is worth a warning.
-                match unknown.len() == code.files.len() && code.selects() {
+                match code.finds_no_file(&unknown) {
                     true => return Err(error),
                     false => partly.push(error),
                 }

@@ -31,16 +31,28 @@ pub(crate) fn of_run<'a>(
     )
 }
 
-/// Whether `#[derive]` made a function: whether it is declared on the line of the attribute.
+/// Whether `#[derive]` made a function: whether it is declared on the line of the attribute, or on a
+/// line of an attribute's list that has one trait per line.
 fn is_derived(options: &Options<'_>, scope: &Scope) -> bool {
-    scope.file.ends_with(".rs") && {
-        let line = options.source.line(&scope.file, scope.line);
-        line.is_some_and(|line| {
-            let line = line.trim_start();
-            line.starts_with("#[derive(")
-                || line.starts_with("#[cfg_attr(") && line.contains("derive(")
-        })
+    if !scope.file.ends_with(".rs") {
+        return false;
     }
+    let text = |line: u32| options.source.line(&scope.file, line).unwrap_or_default();
+    let is_attribute = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with("#[derive(") || line.starts_with("#[cfg_attr(") && line.contains("derive(")
+    };
+    // A line with one trait of a list: `    Debug,`.
+    let is_trait = |line: &str| {
+        let name = line.trim().trim_end_matches(',');
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|c| c.is_alphanumeric() || "_:".contains(c))
+    };
+    let mut above = (1..=scope.line).rev().map(text);
+    let attribute = above.find(|line| !is_trait(line));
+    attribute.is_some_and(|line| is_attribute(&line))
 }
 
 /// Whether the list is limited to the workspace, because the user selected no other code.

@@ -17,15 +17,16 @@
 //! - *Geometric*: each iteration multiplies the index by a constant (the paper's Fig. 8).
 //!
 //! All other loads are ignored. If a variable is in memory (a member, or any variable of
-//! unoptimized code), only the stores inside the loop are considered. The result is advice for the
-//! user. It changes no code. Cost: a few steps per load.
+//! unoptimized code), only the stores inside the loop are considered, and casts are assumed to keep the
+//! number. So a shape is a guess, good enough for advice and for a prefetch, which cannot fault.
+//! [`LoopAccesses::exact_stride`] guesses nothing. Cost: a few steps per load.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 
 use holloway_flow::{BlockId, Dominators, Loops};
 use holloway_format::{Load, LoadShape};
-use holloway_llvm::{Block, Instruction, Location, Opcode, Value};
+use holloway_llvm::{Block, Instruction, Location, Opcode, Type, TypeKind, Value};
 
 use crate::lower::{LoweredFunction, Scopes};
 
@@ -276,10 +277,11 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         self.head
     }
 
-    /// The load of the index that an address is computed from, and its stride.
-    pub(crate) fn index_load(&self, address: Value<'m>) -> Option<(Instruction<'m>, i64)> {
+    /// The load of the index that an address is computed from.
+    pub(crate) fn index_load(&self, address: Value<'m>) -> Option<Instruction<'m>> {
         self.steps_left.set(STEPS);
-        self.pointer_load(address)
+        let (load, _) = self.pointer_load(address)?;
+        Some(load)
     }
 
     /// The node of a list that an address lies in, if it is the phi at the loop's head.
@@ -311,26 +313,45 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         self.chain(node) == Some(distance)
     }
 
-    /// Whether a value is computed from something that the loop loads.
-    pub(crate) fn depends_on_load(&self, value: Value<'m>) -> bool {
+    /// The constant by which a pointer or a number of 64 bits grows in each iteration, exactly and
+    /// modulo 2^64. `None` if this does not follow from additions and multiplications in registers.
+    pub(crate) fn exact_stride(&self, value: Value<'m>) -> Option<i64> {
         self.steps_left.set(STEPS);
-        let mut values = vec![value];
-        let mut seen = Vec::new();
-        while let Some(value) = values.pop() {
-            let Some(instruction) = self.instruction_in_loop(value) else {
-                continue;
-            };
-            if seen.contains(&value) {
-                continue;
+        self.exact(value)
+    }
+
+    fn exact(&self, value: Value<'m>) -> Option<i64> {
+        let Some(instruction) = self.instruction_in_loop(value) else {
+            return Some(0);
+        };
+        self.count_step()?;
+        let kind = value.kind();
+        let is_wide =
+            kind.kind() == TypeKind::Integer(64) || kind == Type::pointer(instruction.module());
+        match instruction.opcode() {
+            _ if !is_wide => None,
+            Opcode::Phi => self.step_of(instruction),
+            Opcode::Add | Opcode::Subtract | Opcode::Multiply | Opcode::Shift | Opcode::Offset => {
+                self.sum(instruction, &|value| self.exact(value))
             }
-            seen.push(value);
-            if instruction.opcode() == Opcode::Load || self.count_step().is_none() {
-                return true;
-            }
-            let operands = 0..instruction.value().operand_count();
-            values.extend(operands.map(|index| instruction.value().operand(index)));
+            _ => None,
         }
-        false
+    }
+
+    /// The constant that every iteration adds to a phi at the loop's head, in registers.
+    pub(crate) fn step_of(&self, phi: Instruction<'m>) -> Option<i64> {
+        if phi.opcode() != Opcode::Phi || phi.block() != self.head {
+            return None;
+        }
+        let inside = phi.incoming().into_iter();
+        let mut steps = inside
+            .filter(|(_, block)| self.contains(*block))
+            .map(|(next, _)| {
+                let (from, step) = self.without_constants(next);
+                (from == phi.value()).then_some(step)
+            });
+        let step = steps.next()??;
+        steps.all(|other| other == Some(step)).then_some(step)
     }
 
     /// Counts one step of the search. `None` after [`STEPS`] steps.
@@ -407,7 +428,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
     }
 
     /// The constant that each iteration adds to a phi at the loop's head.
-    pub(crate) fn phi_stride(&self, phi: Instruction<'m>) -> Option<i64> {
+    fn phi_stride(&self, phi: Instruction<'m>) -> Option<i64> {
         let next = self.next(phi)?;
         let (from, distance) = self.without_constants(next);
         if from == phi.value() {

@@ -19,11 +19,16 @@
 //!                      prefetch(&b[*where])
 //!                      s += b[a[i]];
 //! ```
-//! The loop certainly reaches the element if it has one exit, by the comparison of an induction
-//! variable with a number that does not change, if it calls nothing that may leave it, and if each
-//! iteration loads an element. Loads through an index in any other loop get no prefetch. A nest of loops
-//! with the shape *outer* is prefetched through its index where possible, because the line of the outer
-//! loop's next iteration is often the present one.
+//! The loop certainly reaches the element if all of this holds:
+//!
+//! - It has one exit, which compares a counter with a number that does not change, and one back edge.
+//! - Nothing in it may leave it or wait for another thread: calls that may not return, atomic and
+//!   volatile accesses, and inline assembly.
+//! - Each iteration loads an element, from an address that grows by a constant in registers.
+//!
+//! Loads through an index in other loops get no prefetch. A nest of loops with the shape *outer* is
+//! prefetched through its index where possible, because the line of the outer loop's next iteration is
+//! often the present one.
 
 use std::collections::{HashMap, HashSet};
 
@@ -72,8 +77,8 @@ fn in_function(
     let dominators = Dominators::new(&lowered.cfg);
     let loops = Loops::new(&lowered.cfg, &dominators);
     let first_parts = first_parts(lowered);
+    let mut accesses_by_loop: HashMap<usize, LoopAccesses<'_, '_>> = HashMap::new();
     let mut seen = HashSet::new();
-    let mut inserted = 0;
     for block in &lowered.parts.blocks {
         let Some(&node) = first_parts.get(&block.block) else {
             continue;
@@ -81,7 +86,6 @@ fn in_function(
         let Some(index) = loops.innermost(node) else {
             continue;
         };
-        let accesses = |index| LoopAccesses::new(lowered, &loops, &first_parts, index);
         let loads = block
             .instructions
             .iter()
@@ -90,43 +94,47 @@ fn in_function(
             let Some(turns) = turns(load, wanted) else {
                 continue;
             };
-            let inner = accesses(index);
-            let outer = loops.all()[index].parent.map(accesses);
-            let Some(shape) = inner.shape(load, outer.as_ref()) else {
-                continue;
-            };
+            let parent = loops.all()[index].parent;
+            for index in [index].into_iter().chain(parent) {
+                accesses_by_loop
+                    .entry(index)
+                    .or_insert_with(|| LoopAccesses::new(lowered, &loops, &first_parts, index));
+            }
             let inserter = Inserter {
                 lowered,
                 attributes,
                 dominators: &dominators,
                 loops: &loops,
                 first_parts: &first_parts,
-                accesses: &inner,
+                accesses: &accesses_by_loop[&index],
                 index,
             };
-            if let Some(key) = inserter.insert(load, shape, turns, &seen) {
+            let outer = parent.map(|parent| &accesses_by_loop[&parent]);
+            if let Some(shape) = inserter.accesses.shape(load, outer)
+                && let Some(key) = inserter.insert(load, shape, turns, &seen)
+            {
                 seen.insert(key);
-                inserted += 1;
             }
         }
     }
-    inserted
+    seen.len() as u64
 }
 
-/// How many turns ahead the plan wants to prefetch a load. `None` if it does not.
+/// How many iterations ahead the plan wants to prefetch a load. `None` if it does not.
 fn turns(load: Instruction<'_>, wanted: &[PrefetchPlan]) -> Option<i64> {
     let location = location(load)?;
     let is_wanted = |wanted: &&PrefetchPlan| {
         wanted.line == location.line() && [0, location.column()].contains(&wanted.column)
     };
-    Some(wanted.iter().find(is_wanted)?.turns.into())
+    let turns = wanted.iter().find(is_wanted)?.turns.min(MOST_TURNS);
+    Some(turns.into())
 }
 
 /// Prefetches that fetch the same line: what the address is computed from, and the number of the line
 /// after that.
 type LineKey<'m> = (Value<'m>, i64);
 
-/// Inserts prefetches for the loads of one loop.
+/// Inserts prefetches for the loads of one loop. All checks come before the first new instruction.
 struct Inserter<'a, 'm> {
     lowered: &'a LoweredFunction<'m>,
     attributes: &'a CallAttributes,
@@ -148,19 +156,24 @@ impl<'m> Inserter<'_, 'm> {
         seen: &HashSet<LineKey<'m>>,
     ) -> Option<LineKey<'m>> {
         let address = load.value().operand(0);
+        // A prefetch takes an address of the ordinary address space.
+        if address.kind() != Type::pointer(load.module()) {
+            return None;
+        }
         let (base, constant) = self.accesses.without_constants(address);
         let key = (base, constant.div_euclid(LINE));
         if seen.contains(&key) {
             return None;
         }
-        let builder = Builder::before(load);
         match shape {
             LoadShape::Induction { stride } => {
                 let bytes = stride.checked_mul(turns)?;
+                let builder = Builder::before(load);
                 builder.prefetch(offset(&builder, address, bytes));
             }
             LoadShape::Outer { stride } => {
-                if self.through(&builder, address, turns).is_none() {
+                if self.through(load, turns).is_none() {
+                    let builder = Builder::before(load);
                     builder.prefetch(offset(&builder, address, stride));
                 }
             }
@@ -169,29 +182,41 @@ impl<'m> Inserter<'_, 'm> {
                     return None;
                 }
                 let phi = self.accesses.geometric_index(address)?;
+                let path = self.arithmetic(address, phi)?;
+                let builder = Builder::before(load);
                 let doublings = 2 * factor.trailing_zeros();
                 let ahead = (0..doublings).fold(phi, |index, _| builder.add(index, index));
-                builder.prefetch(self.copy(&builder, address, phi, ahead)?);
+                builder.prefetch(copy(&builder, &path, phi, ahead));
             }
             LoadShape::Chain { offset } | LoadShape::Field { offset } => {
                 return self.next_nodes(load, offset, seen);
             }
-            LoadShape::Through { .. } => self.through(&builder, address, turns)?,
+            LoadShape::Through { .. } => self.through(load, turns)?,
         }
         Some(key)
     }
 
-    /// Prefetches the address that is computed from an element some turns ahead.
-    fn through(&self, builder: &Builder<'m>, address: Value<'m>, turns: i64) -> Option<()> {
-        let (index, stride) = self.accesses.index_load(address)?;
-        let bytes = stride.checked_mul(turns)?;
-        self.check_index(index)?;
-        let reaches = self.reaches(builder, turns)?;
+    /// Prefetches the address that is computed from an element some iterations ahead.
+    fn through(&self, load: Instruction<'m>, turns: i64) -> Option<()> {
+        let address = load.value().operand(0);
+        let index = self.accesses.index_load(address)?;
         let element = index.value().operand(0);
-        let ahead = offset(builder, element, bytes);
+        let stride = self.accesses.exact_stride(element)?;
+        let bytes = stride.checked_mul(turns)?;
+        let is_ordinary = index.is_plain_load()
+            && index.value().kind().is_scalar()
+            && element.kind() == Type::pointer(load.module());
+        if stride == 0 || !is_ordinary || !self.is_in_each_iteration(index.block()) {
+            return None;
+        }
+        let path = self.arithmetic(address, index.value())?;
+        let limit = self.limit(load.block(), turns)?;
+        let builder = Builder::before(load);
+        let reaches = limit.compare(&builder);
+        let ahead = offset(&builder, element, bytes);
         let element = builder.select(reaches, ahead, element);
-        let ahead = builder.load(index.value().kind(), element);
-        builder.prefetch(self.copy(builder, address, index.value(), ahead)?);
+        let ahead = builder.load_as(index, element);
+        builder.prefetch(copy(&builder, &path, index.value(), ahead));
         Some(())
     }
 
@@ -209,25 +234,20 @@ impl<'m> Inserter<'_, 'm> {
         if seen.contains(&key) {
             return None;
         }
-        if let Some(node) = node.filter(|node| self.loads_in_each_iteration((*node, pointer))) {
-            let first = head
-                .instructions()
-                .find(|first| first.opcode() != Opcode::Phi)?;
+        let known = node.and_then(|node| Some((node, self.load_in_each_iteration(node, pointer)?)));
+        if let Some((node, next)) = known {
+            let mut instructions = head.instructions();
+            let first = instructions.find(|first| first.opcode() != Opcode::Phi)?;
             let builder = Builder::before(first);
             let place = offset(&builder, node, pointer);
-            builder.prefetch(builder.load(Type::pointer(head.module()), place));
+            builder.prefetch(builder.load_as(next, place));
             return Some(key);
         }
         let mut found = false;
-        for block in &self.lowered.parts.blocks {
-            if !self.accesses.contains(block.block) {
-                continue;
-            }
-            for pair in block.instructions.windows(2) {
+        for block in self.blocks() {
+            for pair in block.windows(2) {
                 let [next, after] = pair else { continue };
-                let is_pointer = next.value().kind().kind() == TypeKind::Pointer;
-                if is_pointer
-                    && next.is_plain_load()
+                if is_pointer_load(*next)
                     && after.opcode() != Opcode::Phi
                     && self.accesses.leads_to_next_node(*next)
                 {
@@ -239,26 +259,33 @@ impl<'m> Inserter<'_, 'm> {
         found.then_some(key)
     }
 
-    /// Whether each iteration that begins loads this place, a value plus bytes: the loop has one exit,
-    /// at its end, and no call leaves it before.
-    fn loads_in_each_iteration(&self, place: (Value<'m>, i64)) -> bool {
-        let Some(exit) = self.only_exit() else {
-            return false;
+    /// The load of the pointer at this place of a node, if each iteration that begins runs it: the
+    /// loop has one exit, at its end, and nothing leaves it before.
+    fn load_in_each_iteration(&self, node: Value<'m>, pointer: i64) -> Option<Instruction<'m>> {
+        let latch = self.block_of(self.latch()?);
+        if self.only_exit()?.block() != latch {
+            return None;
+        }
+        let is_it = |load: &Instruction<'m>| {
+            is_pointer_load(*load)
+                && self.accesses.without_constants(load.value().operand(0)) == (node, pointer)
+                && self.is_in_each_iteration(load.block())
         };
-        let Some(latch) = self.latch() else {
-            return false;
-        };
-        let dominates = |block: Block<'m>| {
-            let node = self.first_parts.get(&block).copied();
-            node.is_some_and(|node| self.dominators.dominates(node, latch))
-        };
+        self.blocks().flatten().copied().find(is_it)
+    }
+
+    /// The instructions of the loop, by block.
+    fn blocks(&self) -> impl Iterator<Item = &[Instruction<'m>]> {
         let blocks = self.lowered.parts.blocks.iter();
-        let mut loads = blocks
-            .filter(|block| self.accesses.contains(block.block) && dominates(block.block))
-            .flat_map(|block| &block.instructions)
-            .filter(|load| load.is_plain_load());
-        exit.block() == self.block_of(latch)
-            && loads.any(|load| self.accesses.without_constants(load.value().operand(0)) == place)
+        let inside = blocks.filter(|block| self.accesses.contains(block.block));
+        inside.map(|block| &*block.instructions)
+    }
+
+    /// Whether each iteration that comes to its end runs a block of the loop.
+    fn is_in_each_iteration(&self, block: Block<'m>) -> bool {
+        let node = self.first_parts.get(&block).copied();
+        node.zip(self.latch())
+            .is_some_and(|(node, latch)| self.dominators.dominates(node, latch))
     }
 
     /// The part from which the only back edge leads to the loop's head.
@@ -273,47 +300,34 @@ impl<'m> Inserter<'_, 'm> {
         self.lowered.parts.blocks[self.lowered.nodes[part.index()].block].block
     }
 
-    /// The terminator with the only exit of the loop. `None` if there are several, or if a call may
-    /// leave the loop.
+    /// The terminator with the only exit of the loop. `None` if there are several, or if an
+    /// instruction may not come to its end or waits for another thread.
     fn only_exit(&self) -> Option<Instruction<'m>> {
         let inside = |block: Block<'m>| self.accesses.contains(block);
-        let mut exits = Vec::new();
+        let mut exit = None;
         for block in self.lowered.parts.blocks.iter().map(|block| block.block) {
             if !inside(block) {
                 continue;
             }
-            let may_leave = |instruction| self.attributes.may_leave(instruction);
-            if block.instructions().any(may_leave) {
+            if !block.instructions().all(|i| self.attributes.ends_alone(i)) {
                 return None;
             }
             let terminator = block.terminator()?;
-            if terminator.successors().is_empty() {
+            let successors = terminator.successors();
+            if successors.is_empty() {
                 return None;
             }
-            if !terminator.successors().into_iter().all(inside) {
-                exits.push(terminator);
+            let leaves = !successors.into_iter().all(inside);
+            if leaves && exit.replace(terminator).is_some() {
+                return None;
             }
         }
-        match exits[..] {
-            [exit] => Some(exit),
-            _ => None,
-        }
+        exit
     }
 
-    /// Checks that an element ahead may be loaded if the loop reaches it: its address depends on
-    /// nothing in memory, and each iteration loads an element.
-    fn check_index(&self, index: Instruction<'m>) -> Option<()> {
-        let is_ordinary = index.is_plain_load()
-            && index.value().kind().is_scalar()
-            && !self.accesses.depends_on_load(index.value().operand(0));
-        let latch = self.latch()?;
-        let node = *self.first_parts.get(&index.block())?;
-        (is_ordinary && self.dominators.dominates(node, latch)).then_some(())
-    }
-
-    /// Computes whether the loop will certainly run the iteration after so many turns, if no call
-    /// leaves the loop. `None` if this is unknown.
-    fn reaches(&self, builder: &Builder<'m>, turns: i64) -> Option<Value<'m>> {
+    /// Finds out how the loop tells, in `block`, whether it will run the iteration after so many.
+    /// `None` if that is unknown.
+    fn limit(&self, block: Block<'m>, turns: i64) -> Option<Limit<'m>> {
         let inside = |block: Block<'m>| self.accesses.contains(block);
         let exit = self.only_exit()?;
         let [then, otherwise] = exit.successors()[..] else {
@@ -322,122 +336,208 @@ impl<'m> Inserter<'_, 'm> {
         if exit.opcode() != Opcode::Br || then == otherwise {
             return None;
         }
-        let comparison = exit.value().operand(0).as_instruction()?;
-        let [left, right] = [0, 1].map(|index| comparison.value().operand(index));
+        let test = exit.value().operand(0).as_instruction()?;
+        let comparison = test.comparison()?;
+        let [left, right] = [0, 1].map(|index| test.value().operand(index));
         let changes = |value: Value<'m>| {
             let instruction = value.as_instruction();
             instruction.is_some_and(|instruction| inside(instruction.block()))
         };
-        let (variable, limit, operand) = match (changes(left), changes(right)) {
-            (true, false) => (left, right, 0),
-            (false, true) => (right, left, 1),
+        let (counter, limit, is_left) = match (changes(left), changes(right)) {
+            (true, false) => (left, right, true),
+            (false, true) => (right, left, false),
             _ => return None,
         };
-        let (phi, added) = self.accesses.without_constants(variable);
-        let stride = self.accesses.phi_stride(phi.as_instruction()?)?;
-        if stride == 0 {
+        let (phi, added) = self.accesses.without_constants(counter);
+        let step = self.accesses.step_of(phi.as_instruction()?)?;
+        let kind = phi.kind();
+        if step == 0 || !kind.is_scalar() || counter.kind() != kind {
             return None;
         }
-        // The comparisons of this iteration and of those before the wanted one must go on. At the
-        // loop's head, the comparison of this iteration is past, and that of the wanted one is not.
-        let head = self.accesses.head();
-        let latch = self.block_of(self.latch()?);
+        // The tests from that of this iteration on must not end the loop. At the head, this test is
+        // past in all other blocks, and the wanted iteration has one more.
+        let (head, latch) = (self.accesses.head(), self.block_of(self.latch()?));
         let added = match exit.block() {
-            block if block == latch => added,
-            block if block == head => added.checked_add(stride)?,
+            exit if exit == latch => added,
+            exit if exit == head && block == head => added,
+            exit if exit == head => added.checked_add(step)?,
             _ => return None,
         };
-        let first = self.plus(builder, phi, added);
-        let stays_on_true = inside(then);
-        let step = stride.checked_abs()?;
-        let distance = match stride > 0 {
-            true => self.difference(builder, limit, first),
-            false => self.difference(builder, first, limit),
+        let ends_at_limit = match (comparison, inside(then)) {
+            (Comparison::Equal, false) | (Comparison::NotEqual, true) => true,
+            (Comparison::Less, true) if is_left == (step > 0) => false,
+            (Comparison::Greater, true) if is_left == (step < 0) => false,
+            _ => return None,
         };
-        let least = |bytes: i64| Some(distance.kind().int(bytes.checked_sub(1)?));
-        let is_before = match (comparison.comparison()?, operand) {
-            (Comparison::Less, 0) | (Comparison::Greater, 1) => stride > 0,
-            (Comparison::Greater, 0) | (Comparison::Less, 1) => stride < 0,
-            _ => false,
+        let tests = if ends_at_limit { turns } else { turns - 1 };
+        let least = step.checked_abs()?.checked_mul(tests)?;
+        let least = least.checked_sub(i64::from(ends_at_limit))?;
+        let bits = match kind.kind() {
+            TypeKind::Integer(bits) => bits.min(64),
+            _ => 64,
         };
-        match (comparison.comparison()?, stays_on_true) {
-            (Comparison::Equal, false) | (Comparison::NotEqual, true) => {
-                Some(builder.is_above(distance, least(step.checked_mul(turns)?)?))
-            }
-            (Comparison::Less | Comparison::Greater, true) if is_before => {
-                // The difference means something only if the comparison itself goes on.
-                let now = builder.copy(comparison);
-                now.set_operand(operand, first);
-                let far = least(step.checked_mul(turns - 1)?.checked_add(1)?)?;
-                let far = builder.is_above(distance, far);
-                let never = Type::i1(comparison.module()).int(0);
-                Some(builder.select(now.value(), far, never))
-            }
-            _ => None,
-        }
+        let fits = |number: i64| number >= 0 && number <= i64::MAX >> (64 - bits);
+        (fits(least) && fits(step.checked_abs()?)).then_some(Limit {
+            test,
+            phi,
+            added,
+            limit,
+            is_left,
+            goes_up: step > 0,
+            ends_at_limit,
+            least,
+        })
     }
 
-    /// A number or pointer plus a constant.
-    fn plus(&self, builder: &Builder<'m>, value: Value<'m>, constant: i64) -> Value<'m> {
-        match (value.kind().kind(), constant) {
-            (_, 0) => value,
-            (TypeKind::Pointer, _) => offset(builder, value, constant),
-            _ => builder.add(value, value.kind().int(constant)),
-        }
+    /// The instructions that compute a value from another one by arithmetic, in the order of the code.
+    /// `None` if the value does not depend on the other one, or not by arithmetic alone.
+    fn arithmetic(&self, value: Value<'m>, from: Value<'m>) -> Option<Vec<Instruction<'m>>> {
+        let mut depends = HashMap::from([(from, true)]);
+        let mut path = Vec::new();
+        let depends = self.depends(value, &mut depends, &mut path)?;
+        (depends && path.len() <= MOST_COPIES).then_some(path)
     }
 
-    /// The difference of two numbers or pointers.
-    fn difference(&self, builder: &Builder<'m>, left: Value<'m>, right: Value<'m>) -> Value<'m> {
-        let [left, right] = [left, right].map(|value| match value.kind().kind() {
+    /// Whether a value depends on one that is known to. Appends the instructions on the way. `None` if
+    /// an instruction on the way is no arithmetic.
+    fn depends(
+        &self,
+        value: Value<'m>,
+        known: &mut HashMap<Value<'m>, bool>,
+        path: &mut Vec<Instruction<'m>>,
+    ) -> Option<bool> {
+        if let Some(&known) = known.get(&value) {
+            return Some(known);
+        }
+        let instruction = value.as_instruction();
+        let instruction = instruction.filter(|i| self.accesses.contains(i.block()));
+        // Phis and loads that do not lead to the value differ from iteration to iteration. A wrong
+        // address costs a prefetch.
+        let Some(instruction) =
+            instruction.filter(|i| !matches!(i.opcode(), Opcode::Phi | Opcode::Load))
+        else {
+            known.insert(value, false);
+            return Some(false);
+        };
+        if known.len() > MOST_VALUES {
+            return None;
+        }
+        let mut any = false;
+        for index in 0..value.operand_count() {
+            any |= self.depends(value.operand(index), known, path)?;
+        }
+        known.insert(value, any);
+        if any {
+            if !is_arithmetic(instruction) {
+                return None;
+            }
+            path.push(instruction);
+        }
+        Some(any)
+    }
+}
+
+/// The largest number of instructions that are copied for a prefetch.
+const MOST_COPIES: usize = 32;
+/// The largest number of values that the search for them visits.
+const MOST_VALUES: usize = 256;
+/// The largest number of iterations ahead.
+const MOST_TURNS: u32 = 4096;
+
+fn is_pointer_load(load: Instruction<'_>) -> bool {
+    let pointer = Type::pointer(load.module());
+    load.is_plain_load()
+        && load.value().kind() == pointer
+        && load.value().operand(0).kind() == pointer
+}
+
+fn is_arithmetic(instruction: Instruction<'_>) -> bool {
+    matches!(
+        instruction.opcode(),
+        Opcode::Add
+            | Opcode::Or
+            | Opcode::Subtract
+            | Opcode::Multiply
+            | Opcode::Shift
+            | Opcode::Bits
+            | Opcode::Resize
+            | Opcode::Freeze
+            | Opcode::Select
+            | Opcode::Offset
+    )
+}
+
+/// Computes the last value of `path` again, from another value than `from`.
+fn copy<'m>(
+    builder: &Builder<'m>,
+    path: &[Instruction<'m>],
+    from: Value<'m>,
+    to: Value<'m>,
+) -> Value<'m> {
+    let mut copies = HashMap::from([(from, to)]);
+    let mut last = to;
+    for &instruction in path {
+        let copy = builder.copy(instruction);
+        for index in 0..instruction.value().operand_count() {
+            if let Some(&operand) = copies.get(&instruction.value().operand(index)) {
+                copy.set_operand(index, operand);
+            }
+        }
+        last = copy.value();
+        copies.insert(instruction.value(), last);
+    }
+    last
+}
+
+/// What tells whether a loop will run the iteration after so many.
+struct Limit<'m> {
+    /// The comparison at the loop's exit.
+    test: Instruction<'m>,
+    /// The counter's phi at the loop's head.
+    phi: Value<'m>,
+    /// The phi plus this is the counter of the first test that is not past.
+    added: i64,
+    /// What the counter is compared with.
+    limit: Value<'m>,
+    /// Whether the counter is the comparison's first operand.
+    is_left: bool,
+    /// Whether the counter grows.
+    goes_up: bool,
+    /// Whether the loop ends when the counter equals the limit, rather than passes it.
+    ends_at_limit: bool,
+    /// The distance from the counter to the limit must be greater, as an unsigned number.
+    least: i64,
+}
+
+impl<'m> Limit<'m> {
+    /// Computes whether the loop will run that iteration.
+    fn compare(&self, builder: &Builder<'m>) -> Value<'m> {
+        let kind = self.phi.kind();
+        let counter = match (kind.kind(), self.added) {
+            (_, 0) => self.phi,
+            (TypeKind::Pointer, added) => offset(builder, self.phi, added),
+            (_, added) => builder.add(self.phi, kind.int(added)),
+        };
+        let number = |value: Value<'m>| match kind.kind() {
             TypeKind::Pointer => builder.pointer_to_i64(value),
             _ => value,
-        });
-        builder.subtract(left, right)
-    }
-
-    /// Computes a value again, from another value than `from`. `None` if it does not depend on
-    /// `from` by arithmetic alone.
-    fn copy(
-        &self,
-        builder: &Builder<'m>,
-        value: Value<'m>,
-        from: Value<'m>,
-        to: Value<'m>,
-    ) -> Option<Value<'m>> {
-        if value == from {
-            return Some(to);
+        };
+        let (counter_number, limit) = (number(counter), number(self.limit));
+        let distance = match self.goes_up {
+            true => builder.subtract(limit, counter_number),
+            false => builder.subtract(counter_number, limit),
+        };
+        let is_far = builder.is_above(distance, distance.kind().int(self.least));
+        if self.ends_at_limit {
+            return is_far;
         }
-        let instruction = value.as_instruction()?;
-        let is_arithmetic = matches!(
-            instruction.opcode(),
-            Opcode::Add
-                | Opcode::Or
-                | Opcode::Subtract
-                | Opcode::Multiply
-                | Opcode::Shift
-                | Opcode::Bits
-                | Opcode::Resize
-                | Opcode::Freeze
-                | Opcode::Select
-                | Opcode::Offset
-        );
-        if !is_arithmetic || !self.accesses.contains(instruction.block()) {
-            return None;
-        }
-        let operands = 0..value.operand_count();
-        let copies = operands.filter_map(|index| {
-            let copy = self.copy(builder, value.operand(index), from, to)?;
-            Some((index, copy))
-        });
-        let copies: Vec<_> = copies.collect();
-        if copies.is_empty() {
-            return None;
-        }
-        let copy = builder.copy(instruction);
-        for (index, operand) in copies {
-            copy.set_operand(index, operand);
-        }
-        Some(copy.value())
+        // The distance means something only if the next test goes on.
+        let (left, right) = match self.is_left {
+            true => (counter, self.limit),
+            false => (self.limit, counter),
+        };
+        let goes_on = builder.compare_as(self.test, left, right);
+        builder.and(goes_on, is_far)
     }
 }
 

@@ -1,4 +1,4 @@
-/* Ten irregular kernels, and the loops of Figures 8 to 10 of Perelman, Chilimbi, Calder (2005):
+/* Irregular kernels, and the loops of Figures 8 to 10 of Perelman, Chilimbi, Calder (2005):
    `kernels NAME [SCALE]` runs one of them on random data, and prints a checksum and, to stderr, the
    CPU seconds of the kernel without the setup. */
 #include <stdint.h>

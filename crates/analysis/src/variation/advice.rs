@@ -2,11 +2,11 @@
 //! Calder 2005, section 5.4).
 //!
 //! The rule prefetches each load on the path whose next address is predictable, for the next turn
-//! of the loop or the turn after it. The prefetching code checks that the address is in bounds or
-//! nonnull. The weaver finds such loads ([`LoadShape`]). The processor predicts constant strides
-//! itself, but neither linked lists nor data that their nodes point to. So lists come first, then
-//! data behind pointers and indices that are multiplied, and then large strides. A stride is left out if it is so small that the
-//! load of the turn after next is mostly in the same cache line ([`LINE`]).
+//! of the loop or the turn after it. The weaver finds such loads ([`LoadShape`]). The processor
+//! predicts constant strides itself, but neither linked lists nor data that their nodes point to. So
+//! lists come first, then data behind pointers and indices that are multiplied, and then large
+//! strides. A stride is left out if it is so small that the load of the turn after next is mostly in
+//! the same cache line ([`LINE`]).
 //!
 //! Only paths that cache misses may slow get advice: at least half of the net variation must be in
 //! samples that took at least [`MISS`] cycles more than the base time, and not longer than misses of

@@ -21,7 +21,8 @@ mod names;
 pub(crate) mod training;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 
 use holloway_analysis::paired::{Instructions, Verdict};
@@ -110,17 +111,23 @@ pub(crate) fn optimize(
             }
         };
         let plan = plan.with_prefetches_of(&with_prefetches);
-        let (program, _) = carried.apply(&plan, Build::Prefetch.name())?;
-        if !is_same_file(&program, &builds[&base]) {
-            builds.retain(|build, _| [Build::Plain, base].contains(build));
-            builds.insert(Build::Prefetch, program);
-            measured = measure::measure(&carried, &builds, args, options.pairs)?;
-            let verdict = Verdict::by_time(measured.gain(kept, Build::Prefetch)?, measured.noise);
-            let gain = measured.gain(base, Build::Prefetch)?;
-            prefetch = Some(Measurement { gain, verdict });
-            if verdict.keeps() {
-                kept = Build::Prefetch;
+        match measure_prefetches(&carried, &builds, base, &plan, args, options.pairs) {
+            Ok(None) => {}
+            Ok(Some((program, times))) => {
+                let noise = times.noise;
+                let verdict = Verdict::by_time(times.gain(kept, Build::Prefetch)?, noise);
+                let gain = times.gain(base, Build::Prefetch)?;
+                prefetch = Some((Measurement { gain, verdict }, noise));
+                builds.insert(Build::Prefetch, program);
+                measured = times;
+                if verdict.keeps() {
+                    kept = Build::Prefetch;
+                }
             }
+            Err(error) => status::warn(&format!(
+                "prefetches are left out, because they could not be measured: {}",
+                error.message
+            )),
         }
     }
     let kept_gain = match kept {
@@ -158,6 +165,30 @@ pub(crate) fn optimize(
     })?;
     status::line("Wrote", &status::shown(output).to_string());
     Ok(ExitCode::SUCCESS)
+}
+
+/// Builds the program with prefetches, and measures it against the program and the build `base`.
+/// Returns `None` if the compiler makes the same program.
+///
+/// # Errors
+/// If the program cannot be linked, or a run fails or prints something else.
+fn measure_prefetches(
+    carried: &Carried,
+    builds: &Builds,
+    base: Build,
+    plan: &Plan,
+    args: &[OsString],
+    pairs: NonZeroUsize,
+) -> Result<Option<(PathBuf, Measured)>> {
+    let (program, _) = carried.apply(plan, Build::Prefetch.name())?;
+    if is_same_file(&program, &builds[&base]) {
+        return Ok(None);
+    }
+    let compared = [Build::Plain, base].map(|build| (build, builds[&build].clone()));
+    let mut compared = Builds::from(compared);
+    compared.insert(Build::Prefetch, program.clone());
+    let measured = measure::measure(carried, &compared, args, pairs)?;
+    Ok(Some((program, measured)))
 }
 
 /// Builds the program with each step. A step that makes the same program as the steps before it has

@@ -63,7 +63,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         );
     }
     let options = sheet.options;
-    let shows_whole = options.function.is_some() || !options.code.files.is_empty();
+    let shows_whole = options.function.is_some() || options.code.selects_files();
     match options.top {
         Some(top) => write_hottest(sheet, &files, Limit::Lines(top))?,
         None if shows_whole => write_files(sheet, &files)?,

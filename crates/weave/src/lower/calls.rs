@@ -42,6 +42,18 @@ impl CallAttributes {
         calls(instruction) && !(has(self.willreturn) && has(self.nounwind))
     }
 
+    /// Whether an instruction certainly comes to its end, and no other thread can see or decide that:
+    /// it is no call, or a call that returns. Atomic and volatile accesses do not count as such.
+    pub(crate) fn ends_alone(&self, instruction: Instruction<'_>) -> bool {
+        let has = |kind: Option<AttributeKind>| kind.is_some_and(|kind| instruction.call_has(kind));
+        match instruction.is_call() {
+            true => {
+                !instruction.callee().is_inline_asm() && has(self.willreturn) && has(self.nounwind)
+            }
+            false => !instruction.is_atomic_or_volatile(),
+        }
+    }
+
     pub(super) fn does_not_return(&self, call: Instruction<'_>) -> bool {
         self.noreturn.is_some_and(|kind| call.call_has(kind))
     }

@@ -36,7 +36,13 @@ pub(crate) fn train(carried: &Carried, args: &[OsString], stdout: Stdio) -> Resu
     let mut plan = plan_of(&run, &FunctionNames::read(&recorded.program)?);
     mark_unpredictable(carried, args, &run, &mut plan)?;
     train_late(carried, &mut plan, args, "late-training")?;
-    add_prefetches(carried, &mut plan, args)?;
+    // Prefetches are an extra: the counts are complete without them.
+    if let Err(error) = add_prefetches(carried, &mut plan, args) {
+        status::warn(&format!(
+            "no loads to prefetch were found: {}",
+            error.message
+        ));
+    }
     Ok(plan)
 }
 

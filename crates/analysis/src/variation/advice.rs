@@ -69,7 +69,7 @@ pub fn loads(function: &Function, path: &RankedPath) -> Vec<Load> {
 
 /// The loads that a machine should prefetch, each with the number of iterations ahead. They are loads
 /// of paths that get [advice](loads) because their net variation is certain, and of paths that take
-/// [`SHARE`] of the run, call no other code, and always wait: half of their samples take at least
+/// 1 % of the run, call no other code, and always wait: half of their samples take at least
 /// [`MISS`] cycles more than they have instructions. The paper's rule does not find the latter, whose
 /// base time contains the misses.
 ///

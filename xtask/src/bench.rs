@@ -37,7 +37,7 @@ pub(crate) use callgrind::{
     record as record_instructions,
 };
 pub(crate) use options::Options;
-pub(crate) use programs::KeptBuilds;
+pub(crate) use programs::{KeptBuilds, restart_with};
 pub(crate) use samples::{Samples, geometric_mean};
 pub(crate) use sizes::code_bytes;
 pub(crate) use totals::Totals;

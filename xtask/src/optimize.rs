@@ -14,14 +14,15 @@
 
 mod selects;
 
-use crate::bench::{BRANCH_OPTIONS, Branches, Samples, count_instructions, geometric_mean};
+use crate::bench::{
+    BRANCH_OPTIONS, Branches, Samples, count_instructions, geometric_mean, restart_with,
+};
 use crate::suite;
 use crate::workspace::{BuildProfile, build_holloway, root};
 use anyhow::{Context, Result, ensure};
 use holloway_tests::tool::{clean, holloway_command, installed, run_ok, scratch};
 use holloway_tests::workload::{Flavor, Scale, Workload};
 use std::num::NonZeroUsize;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use wait4::Wait4 as _;
@@ -92,12 +93,7 @@ struct Figures {
 /// If a build or a run fails, or an optimized program prints something else.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if std::env::var_os("HOLLOWAY_EXE").is_none() {
-        let exe = build_holloway(BuildProfile::Release)?;
-        let error = Command::new(std::env::current_exe()?)
-            .args(std::env::args_os().skip(1))
-            .env("HOLLOWAY_EXE", exe)
-            .exec();
-        return Err(error).context("cannot start again");
+        return Err(restart_with(&build_holloway(BuildProfile::Release)?));
     }
     if options.selects {
         println!("{}", selects::section(options.rounds)?);

@@ -4,14 +4,13 @@
 //! and without the plan's loads. Both builds run on a larger size, in rounds, and report the CPU time
 //! of the kernel without the setup.
 
-use crate::bench::{Samples, geometric_mean};
+use crate::bench::{Samples, geometric_mean, restart_with};
 use crate::machine;
 use crate::workspace::{BuildProfile, build_holloway, root};
 use anyhow::{Context, Result, ensure};
 use holloway_tests::tool::{clean, holloway_command, installed, run_ok, scratch, tests_directory};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -92,12 +91,7 @@ struct Figures {
 /// If a build or a run fails, or a build prints something else.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if std::env::var_os("HOLLOWAY_EXE").is_none() {
-        let exe = build_holloway(BuildProfile::Release)?;
-        let error = Command::new(std::env::current_exe()?)
-            .args(std::env::args_os().skip(1))
-            .env("HOLLOWAY_EXE", exe)
-            .exec();
-        return Err(error).context("cannot start again");
+        return Err(restart_with(&build_holloway(BuildProfile::Release)?));
     }
     let scratch = scratch("study-prefetch")?;
     let folder = scratch.path();

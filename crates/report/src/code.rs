@@ -20,8 +20,8 @@ use crate::places::{is_library, short};
 pub struct CodeFilter {
     /// Shows only code of these crates. An empty list shows code of all crates.
     pub crates: Vec<String>,
-    /// Shows only code of files that match one of these patterns, and none of those that exclude
-    /// files. A list without patterns of the first sort shows code of all files.
+    /// The patterns that select files, and those that leave files out. Without a pattern that
+    /// selects, code of all other files is shown.
     pub files: Vec<Glob>,
     /// Shows only code of this origin.
     pub origin: Origin,
@@ -61,7 +61,8 @@ impl CodeFilter {
         without.map(|glob| &*glob.text).collect()
     }
 
-    /// Whether the user selected files, and all these patterns are among those that match none.
+    /// Whether the user selected files, but none of these patterns matches a file of the program.
+    /// `without_file` has the patterns that match none.
     pub(crate) fn finds_no_file(&self, without_file: &[&str]) -> bool {
         let mut selecting = self.files.iter().filter(|glob| !glob.excludes).peekable();
         selecting.peek().is_some() && selecting.all(|glob| without_file.contains(&&*glob.text))

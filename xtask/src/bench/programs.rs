@@ -233,7 +233,7 @@ impl KeptBuilds {
 
 /// Replaces this process by the same command with `HOLLOWAY_EXE` set, because changing the
 /// environment of this process is unsafe. Returns only if the restart fails.
-fn restart_with(exe: &Path) -> anyhow::Error {
+pub(crate) fn restart_with(exe: &Path) -> anyhow::Error {
     let restarted = std::env::current_exe().map(|xtask| {
         Command::new(xtask)
             .args(std::env::args_os().skip(1))

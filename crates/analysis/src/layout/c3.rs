@@ -7,7 +7,8 @@
 //! calls lead forward.
 //!
 //! At the end, clusters are sorted by density: executed instructions divided by bytes. Functions that
-//! never ran come last. Ties go to the lower function.
+//! never ran come last. Of equal functions, the one with the
+//! smaller number comes first.
 //!
 //! Cost: a sort, and a step for each call.
 

@@ -6,7 +6,8 @@
 //! reversed. The way whose two touching functions call each other most is the best.
 //!
 //! The chains with the most calls come first. Functions without calls come after them: first those
-//! that ran, then those that never ran. Ties go to the lower function.
+//! that ran, then those that never ran. Of equal functions, the one with
+//! the smaller number comes first.
 //!
 //! Cost: each join visits all pairs of chains with calls.
 

@@ -844,6 +844,70 @@ fn address(program: &Path, name: &str) -> Option<u64> {
     file.symbol_by_name(name).map(|symbol| symbol.address())
 }
 
+/// Four functions that are called in turn, and one that never is.
+const ORDER_SOURCE: &str = "\
+#include <stdio.h>
+static __attribute__((noinline)) long add(long n) { return n + 3; }
+__attribute__((noinline)) long twice(long n) { return 2 * n; }
+__attribute__((noinline)) long half(long n) { return n / 2; }
+static __attribute__((noinline)) long mix(long n) { return n ^ (n >> 3); }
+__attribute__((noinline)) long never(long n) { return n - 1; }
+int main(int count, char **words) {
+  long n = count;
+  for (int i = 0; i < 100000; i++) n = mix(half(twice(add(n)))) & 0xffff;
+  printf(\"%ld\\n\", count > 3 ? never(n) : n);
+}
+";
+
+#[test]
+fn functions_lie_in_the_order_of_the_plan() {
+    for linker in [&[][..], &["-fuse-ld=lld"]] {
+        let scratch = scratch("optimize-order").unwrap();
+        let folder = scratch.path();
+        let source = folder.join("app.c");
+        std::fs::write(&source, ORDER_SOURCE).unwrap();
+        let app = cc(folder, &source, &[&["--embed"], linker].concat(), "app");
+        let words = ["plan", "train", "-o", "app.plan", "./app"];
+        run_ok(&mut holloway(folder, &words)).unwrap();
+        let plan = std::fs::read_to_string(folder.join("app.plan")).unwrap();
+        let (counts, order) = plan.split_once("\norder\n").expect("an order");
+        let trained: BTreeSet<&str> = order.lines().collect();
+        let functions = ["add", "half", "main", "mix", "twice"];
+        let expected = functions.map(|name| format!("place {name}"));
+        let expected = expected.iter().map(String::as_str).chain(["end"]);
+        assert_eq!(trained, expected.collect(), "{linker:?}");
+
+        let order = ["mix", "gone", "twice", "main", "add", "half"];
+        let lines: String = order.map(|name| format!("place {name}\n")).concat();
+        let edited = format!("{counts}\norder\n{lines}end\n");
+        std::fs::write(folder.join("edited.plan"), edited).unwrap();
+        let words = [
+            "plan",
+            "apply",
+            "-o",
+            "fast",
+            "--plan",
+            "edited.plan",
+            "./app",
+        ];
+        run_ok(&mut holloway(folder, &words)).unwrap();
+        let fast = folder.join("fast");
+        let order = ["mix", "twice", "main", "add", "half", "never"];
+        let places = order.map(|name| address(&fast, name).unwrap());
+        assert!(places.is_sorted(), "{linker:?}: {places:x?}");
+        assert_eq!(start(&fast).text(), start(&app).text(), "{linker:?}");
+
+        let words = [
+            "optimize", "-o", "best", "--pairs", "1", "--format", "json", "./app",
+        ];
+        let output = run_ok(&mut holloway(folder, &words)).unwrap();
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        // So little code fits in the instruction cache.
+        assert!(json["order"].is_null(), "{json}");
+        assert_eq!(start(&folder.join("best")).text(), start(&app).text());
+    }
+}
+
 #[test]
 fn code_that_never_ran_lies_apart() {
     let sections = ["-ffunction-sections", "-Wl,--gc-sections"];
@@ -862,7 +926,7 @@ fn code_that_never_ran_lies_apart() {
         let [often, never] = places(&app);
         assert!(often < never, "{options:?}: the order of the source");
         let [often, never] = places(&fast);
-        assert!(never < often, "{options:?}: cold functions come first");
+        assert!(often < never, "{options:?}: cold functions come last");
         assert_eq!(address(&app, "often.cold"), None, "{options:?}");
         let cold = address(&fast, "often.cold").expect("a cold part");
         assert!(

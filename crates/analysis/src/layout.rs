@@ -31,6 +31,7 @@ pub mod ext_tsp;
 mod function;
 mod graph;
 pub mod preferences;
+mod program;
 #[cfg(test)]
 mod random_graph;
 
@@ -38,6 +39,7 @@ pub use call_graph::{Call, CallDistance, CallGraph, CalledFunction};
 pub use cost::StaticCost;
 pub use function::{block_graph, code_bytes};
 pub use graph::{Block, BlockGraph, Edge, JumpKind, Transfer};
+pub use program::{program_order, random_orders};
 
 /// A way to order the blocks of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -63,6 +63,7 @@ pub mod paths;
 pub mod phases;
 pub mod predict;
 pub mod predictors;
+mod random;
 pub mod run;
 pub mod samples;
 pub mod stream;

@@ -7,6 +7,8 @@
 //!
 //! Pairs of a program with itself (*A/A pairs*) tell how far the machine is to be trusted.
 
+use crate::random::Random;
+
 /// How often the pairs are drawn again. The ends of the interval vary by less than a tenth of its
 /// width from seed to seed.
 const RESAMPLES: usize = 4000;
@@ -45,7 +47,7 @@ impl Gain {
         if ratios.is_empty() {
             return None;
         }
-        let mut random = Random(ratios.len() as u64);
+        let mut random = Random::with_seed(ratios.len() as u64);
         let mut drawn = vec![0.0; ratios.len()];
         let mut medians: Vec<f64> = (0..RESAMPLES)
             .map(|_| {
@@ -153,20 +155,6 @@ fn median(values: &mut [f64]) -> f64 {
     match values.len() % 2 {
         0 => f64::midpoint(values[middle - 1], values[middle]),
         _ => values[middle],
-    }
-}
-
-/// The random number generator SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        ((u128::from(bits) * limit as u128) >> 64) as usize
     }
 }
 

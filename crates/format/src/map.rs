@@ -65,7 +65,8 @@
 //! if one of the following lists is not empty, or there are selects:
 //!                list of loads (`loads.rs`), v selects, list of loops (`loops.rs`),
 //!                list of names of cases (`cases.rs`),
-//!                list of leaks: z block - (previous block + 1)
+//!                list of leaks: z block - (previous block + 1),
+//!                list of callees (`callees.rs`), which is left out if it is empty
 //! place: v scope  z line - line of the previous place in the function  v column
 //! ```
 //! A *dag edge* is an edge of the acyclic graph that numbers the function's paths. Its ends follow
@@ -111,6 +112,7 @@
 //! - Paths that end with an exit edge ([`EdgeKind::Exit`]). These counters count how often control
 //!   reached the call, whether the call came back or not.
 
+mod callees;
 mod cases;
 mod codes;
 mod counters;
@@ -127,6 +129,7 @@ mod place;
 mod record;
 mod strings;
 
+pub use callees::Callee;
 pub use cases::CaseNames;
 pub(crate) use counters::FunctionCounters;
 pub(crate) use decode::{fragment_counters, fragment_counters_size, ring_counters_size};

@@ -17,6 +17,9 @@
 //! late
 //! function 7c1e5b0f9a64d283 5 2 fib
 //! 0 2
+//! order
+//! place main
+//! place fib
 //! prefetches
 //! load 41 16 8 chase
 //! end
@@ -37,6 +40,8 @@
 //!   becomes a select if they are [a fifth](is_unpredictable) of its executions.
 //! - The line `late` comes once, or never. The functions before it have early counts, and those after
 //!   it have late counts.
+//! - The line `order` comes once, or never. `place NAME` follows for each function, by linkage name, in
+//!   the order in which the functions are to lie in the program.
 //! - The line `prefetches` comes once, or never. `load LINE COLUMN TURNS NAME` follows for each load
 //!   that is to be prefetched: its place in the source (column 0 stands for all loads of the line),
 //!   how many turns of its loop ahead, and the linkage name of the function that contains it, which
@@ -50,9 +55,10 @@
 //! counts. This is right for inline functions and generic functions, whose copies the linker
 //! merges. The sum of several plans has the sums of executions and of mispredictions. So a branch that
 //! is unpredictable in one plan is unpredictable in the sum, unless it ran much more often in plans
-//! where it is predictable.
+//! where it is predictable. The order of the first plan goes on with the functions that only later
+//! plans have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::text::Text;
@@ -62,6 +68,10 @@ use crate::units::Count;
 const FIRST_LINE: &str = "holloway plan 1";
 /// The line between early and late counts.
 const LATE_LINE: &str = "late";
+/// The line before the order of functions.
+const ORDER_LINE: &str = "order";
+/// The beginning of a function's line in the order.
+const PLACE: &str = "place ";
 /// The line before the loads to prefetch.
 const PREFETCHES_LINE: &str = "prefetches";
 /// The beginning of a load's line.
@@ -87,6 +97,8 @@ pub struct Plan {
     functions: Functions,
     /// The late counts.
     late: Functions,
+    /// The functions in the order in which they are to lie in the program, by linkage name.
+    order: Vec<Text>,
     /// The loads to prefetch, by linkage name.
     prefetches: BTreeMap<Text, Vec<PrefetchPlan>>,
 }
@@ -199,7 +211,7 @@ pub enum PlanError {
     },
     /// A line has no known form.
     #[error(
-        "line {line}: not `function HASH CALLS EDGES NAME`, `EDGE COUNT`, `target SITE COUNT NAME`, `unpredictable EDGE COUNT`, `late`, `prefetches`, or `load LINE COLUMN TURNS NAME`"
+        "line {line}: not `function HASH CALLS EDGES NAME`, `EDGE COUNT`, `target SITE COUNT NAME`, `unpredictable EDGE COUNT`, `late`, `order`, `place NAME`, `prefetches`, or `load LINE COLUMN TURNS NAME`"
     )]
     Form {
         /// The number of the line, from 1.
@@ -245,11 +257,25 @@ impl Plan {
         for (key, function) in other.late {
             add_function(&mut self.late, key, function);
         }
+        let known: BTreeSet<Text> = self.order.iter().cloned().collect();
+        let new = other.order.into_iter();
+        self.order.extend(new.filter(|name| !known.contains(name)));
         for (name, loads) in other.prefetches {
             for load in loads {
                 self.add_prefetch(name.clone(), load);
             }
         }
+    }
+
+    /// The functions in the order in which they are to lie in the program, by linkage name. Empty
+    /// if the linker is to decide.
+    pub fn order(&self) -> &[Text] {
+        &self.order
+    }
+
+    /// Sets the order of functions.
+    pub fn set_order(&mut self, order: Vec<Text>) {
+        self.order = order;
     }
 
     /// Adds a load to prefetch. A load that the plan has already keeps its distance.
@@ -310,9 +336,8 @@ impl Plan {
     #[must_use]
     pub fn without_late_counts(&self) -> Self {
         Self {
-            functions: self.functions.clone(),
             late: Functions::default(),
-            prefetches: self.prefetches.clone(),
+            ..self.clone()
         }
     }
 
@@ -369,6 +394,12 @@ impl Plan {
             let _ = writeln!(text, "{LATE_LINE}");
             write_functions(&self.late, &mut text);
         }
+        if !self.order.is_empty() {
+            let _ = writeln!(text, "{ORDER_LINE}");
+        }
+        for name in &self.order {
+            let _ = writeln!(text, "{PLACE}{}", escape(name));
+        }
         if !self.prefetches.is_empty() {
             let _ = writeln!(text, "{PREFETCHES_LINE}");
         }
@@ -402,7 +433,7 @@ impl Plan {
         let mut plan = Self::default();
         let mut current: Option<(FunctionKey, FunctionPlan)> = None;
         let mut is_late = false;
-        let mut has_prefetches = false;
+        let (mut has_order, mut has_prefetches) = (false, false);
         let mut has_ended = false;
         for (content, line) in lines {
             if content.is_empty() || content.starts_with('#') {
@@ -415,6 +446,11 @@ impl Plan {
                 has_ended = true;
                 continue;
             }
+            if content == ORDER_LINE && !has_order && !has_prefetches {
+                plan.extend(current.take(), is_late);
+                has_order = true;
+                continue;
+            }
             if content == PREFETCHES_LINE && !has_prefetches {
                 plan.extend(current.take(), is_late);
                 has_prefetches = true;
@@ -424,6 +460,12 @@ impl Plan {
                 let load = content.strip_prefix(LOAD).and_then(load_line);
                 let (name, load) = load.ok_or(PlanError::Form { line })?;
                 plan.add_prefetch(name, load);
+                continue;
+            }
+            if has_order {
+                let name = content.strip_prefix(PLACE).and_then(unescape);
+                plan.order
+                    .push(name.ok_or(PlanError::Form { line })?.into());
                 continue;
             }
             if let Some(header) = content.strip_prefix("function ") {
@@ -594,6 +636,9 @@ function 0000000000000001 0 0 main
 late
 function 7c1e5b0f9a64d283 5 2 fib
 0 2
+order
+place main
+place fib
 prefetches
 load 41 0 8 fib
 load 41 16 2 fib
@@ -624,13 +669,16 @@ end
         assert_eq!(plan.prefetches("fib"), [load(0, 8), load(16, 2)]);
         assert_eq!(plan.prefetches("main"), []);
         assert_eq!(plan.prefetch_count(), 2);
+        assert_eq!(plan.order(), ["main", "fib"].map(Text::from));
         assert_eq!(plan.to_text(), TEXT);
         let bare = plan.without_prefetches();
         assert_eq!(bare.prefetch_count(), 0);
         assert_eq!(bare.with_prefetches_of(&plan), plan);
         let mut sum = bare;
         sum.add_prefetch("fib".into(), load(16, 3));
+        sum.set_order(vec!["fib".into(), "other".into()]);
         sum.add_plan(plan.clone());
+        assert_eq!(sum.order(), ["fib", "other", "main"].map(Text::from));
         assert_eq!(sum.prefetches("fib"), [load(0, 8), load(16, 3)]);
         let without = plan.without_late_counts();
         assert_eq!(

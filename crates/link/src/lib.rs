@@ -35,6 +35,7 @@ pub mod llvm;
 mod message;
 mod outcome;
 mod patterns;
+mod placement;
 pub mod program;
 pub mod records;
 pub mod relink;

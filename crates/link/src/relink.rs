@@ -5,13 +5,14 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use holloway_format::{LineFlavor, Piece, Plan, RECIPE_SECTION, Recipe};
+use holloway_format::{LineFlavor, Piece, Plan, RECIPE_SECTION, Recipe, Text};
 use object::{Object as _, ObjectSection as _};
 
 use crate::error::{Error, Result};
 use crate::guide::hash;
 use crate::host::Host;
 use crate::line::{Flavor, Line};
+use crate::placement;
 use crate::program::find_program;
 use crate::records::Recorder;
 use crate::settings::{EarlyLink, LinkSettings};
@@ -40,6 +41,8 @@ pub enum Purpose<'a> {
     Timing(&'a Plan),
     /// The program is optimized by a plan.
     Optimized(&'a Plan),
+    /// The program is built as it was built first.
+    Plain,
 }
 
 impl CarriedProgram {
@@ -79,8 +82,17 @@ impl CarriedProgram {
         }))
     }
 
-    /// Links the program for a purpose. Temporary files go into `directory`. Returns the number of
-    /// functions that got counts of the plan. Returns `None` if the linker failed; then it has
+    /// Whether the program can be linked with an order of functions: its linker is GNU ld or lld, and
+    /// reads no other script.
+    pub fn takes_order(&self) -> bool {
+        let linker = find_program(OsStr::from_bytes(&self.recipe.linker));
+        let arguments = self.arguments(Path::new("/dev/null"));
+        linker.is_some_and(|linker| placement::is_supported(self.flavor(), &linker, &arguments))
+    }
+
+    /// Links the program for a purpose. The functions of `order`, given by their linkage names, come
+    /// first; if it is empty, the linker decides about the order. Temporary files go into
+    /// `directory`. Returns the number of functions that got counts of the plan. Returns `None` if the linker failed; then it has
     /// written its messages to stderr.
     ///
     /// # Errors
@@ -88,6 +100,7 @@ impl CarriedProgram {
     pub fn link(
         &self,
         purpose: Purpose<'_>,
+        order: &[Text],
         output: &Path,
         directory: &Path,
         host: &dyn Host,
@@ -107,16 +120,16 @@ impl CarriedProgram {
                 let (file, hash) = write_plan(plan, directory)?;
                 EarlyLink::Optimized(file, hash)
             }
-        };
-        let flavor = match self.recipe.flavor {
-            LineFlavor::Driver => Flavor::Driver,
-            LineFlavor::Ld => Flavor::Ld,
+            Purpose::Plain => EarlyLink::Plain,
         };
         let mut arguments = self.arguments(output);
         if let Purpose::Training = purpose {
             arguments.retain(|argument| !removes_names(argument));
         }
-        let line = Line::parse(flavor, arguments);
+        if !order.is_empty() {
+            arguments.extend(placement::arguments(order, directory)?);
+        }
+        let line = Line::parse(self.flavor(), arguments);
         let settings = LinkSettings::for_recipe(&line, &self.recipe.opt, early)?;
         let linker = OsStr::from_bytes(&self.recipe.linker);
         let linker = find_program(linker).ok_or_else(|| Error::NoRecipeLinker {
@@ -124,6 +137,13 @@ impl CarriedProgram {
         })?;
         let linked = link_line(&line, &linker, &settings, &Recorder::from_env(host))?;
         Ok(linked.status.success().then_some(linked.planned_functions))
+    }
+
+    fn flavor(&self) -> Flavor {
+        match self.recipe.flavor {
+            LineFlavor::Driver => Flavor::Driver,
+            LineFlavor::Ld => Flavor::Ld,
+        }
     }
 
     fn arguments(&self, output: &Path) -> Vec<OsString> {
@@ -140,9 +160,12 @@ impl CarriedProgram {
     }
 }
 
-/// Writes a plan into `directory`. Returns its file, and the hash of its content.
+/// Writes a plan into `directory`, without its order of functions, which does not change the modules.
+/// Returns its file, and the hash of its content.
 fn write_plan(plan: &Plan, directory: &Path) -> Result<(PathBuf, String)> {
     let file = directory.join("plan");
+    let mut plan = plan.clone();
+    plan.set_order(Vec::new());
     let text = plan.to_text();
     std::fs::write(&file, &text).map_err(Error::writing(&file))?;
     Ok((file, hash(text.as_bytes())))

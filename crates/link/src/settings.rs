@@ -34,6 +34,8 @@ use crate::tools::cache_home;
 pub(crate) enum EarlyLink {
     /// A plain program that carries its bitcode (`--embed`).
     Embed,
+    /// The plain program again, without its bitcode.
+    Plain,
     /// A program that counts what its source does.
     Training,
     /// A program that records the sequences of paths in some functions: their patterns, one per
@@ -53,7 +55,7 @@ impl fmt::Display for EarlyLink {
     /// Writes what distinguishes the results for the same bitcode.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Embed => f.write_str("embed"),
+            Self::Embed | Self::Plain => f.write_str("embed"),
             // The kind and the patterns distinguish the results.
             Self::Training | Self::Sequences(_) => f.write_str("training"),
             Self::LateTraining(_, hash) => write!(f, "late training {hash}"),
@@ -139,10 +141,21 @@ impl LinkSettings {
     /// If a variable has a wrong value.
     pub(crate) fn for_recipe(line: &Line, recipe_level: &str, early: EarlyLink) -> Result<Self> {
         let (kind, probes, only) = match &early {
-            EarlyLink::Embed | EarlyLink::Optimized(..) => (Kind::Edges, false, String::new()),
+            EarlyLink::Embed | EarlyLink::Plain | EarlyLink::Optimized(..) => {
+                (Kind::Edges, false, String::new())
+            }
             EarlyLink::Training | EarlyLink::LateTraining(..) => (Kind::Edges, true, String::new()),
             EarlyLink::Timing(..) => (Kind::Variation, true, String::new()),
             EarlyLink::Sequences(only) => (Kind::Loops, true, only.clone()),
+        };
+        // The order of functions can be chosen in builds that are measured.
+        let function_sections = match &early {
+            EarlyLink::Plain | EarlyLink::Optimized(..) => true,
+            EarlyLink::Embed
+            | EarlyLink::Training
+            | EarlyLink::Sequences(_)
+            | EarlyLink::LateTraining(..)
+            | EarlyLink::Timing(..) => line.function_sections,
         };
         let options = CollectOptions {
             collect: Some(kind.into()),
@@ -159,6 +172,7 @@ impl LinkSettings {
             opt: line.opt.or_else(|| level::parse(recipe_level)),
             early: Some(early),
             probes,
+            function_sections,
             ..Self::new(line, options)?
         })
     }

@@ -295,6 +295,7 @@ impl<'a> Weaver<'a> {
             }
             Some(
                 EarlyLink::Embed
+                | EarlyLink::Plain
                 | EarlyLink::Training
                 | EarlyLink::Sequences(_)
                 | EarlyLink::LateTraining(..)

@@ -16,6 +16,8 @@ const SELECTS: &str = "selects";
 const LATE: &str = "late";
 /// The step that prefetches, as JSON names it.
 const PREFETCH: &str = "prefetch";
+/// The step that orders functions, as JSON names it.
+const ORDER: &str = "order";
 
 /// An optimization of a program, and its measurement.
 #[derive(Clone, Debug)]
@@ -49,6 +51,8 @@ pub struct Optimization {
     /// The step that prefetches: its gain over the program with the steps that are kept before it,
     /// but at least with early counts, and the noise of its rounds. `None` if it was not measured.
     pub prefetch: Option<(Measurement, Gain)>,
+    /// The step that orders functions.
+    pub order: OrderStep,
     /// The gain of all kept steps over the program. `None` if none is kept.
     pub kept: Option<Gain>,
     /// The instructions that the program and the one with early counts execute, if they were
@@ -63,6 +67,42 @@ pub struct Optimization {
     pub late_functions: usize,
     /// The plan's loads to prefetch.
     pub prefetches: usize,
+}
+
+/// What became of the order of functions.
+#[derive(Clone, Copy, Debug)]
+pub enum OrderStep {
+    /// It was measured.
+    Measured {
+        /// Its gain over the program with the steps that are kept before it, but at least with early
+        /// counts.
+        step: Measurement,
+        /// The noise of its rounds.
+        noise: Gain,
+    },
+    /// The plan has no order.
+    NoOrder,
+    /// The program's linker takes no order.
+    LinkerTakesNone,
+    /// The functions fit in the instruction cache.
+    FitsInCache {
+        /// Their size.
+        bytes: u64,
+    },
+    /// The measurement failed, as a warning said.
+    NotMeasured,
+}
+
+impl OrderStep {
+    fn measurement(self) -> Option<Measurement> {
+        match self {
+            Self::Measured { step, .. } => Some(step),
+            Self::NoOrder
+            | Self::LinkerTakesNone
+            | Self::FitsInCache { .. }
+            | Self::NotMeasured => None,
+        }
+    }
 }
 
 /// The measurement of a step.
@@ -84,6 +124,7 @@ impl Optimization {
             (SELECTS, is_kept(self.selects)),
             (LATE, is_kept(self.late)),
             (PREFETCH, is_kept(self.prefetch.map(|(step, _)| step))),
+            (ORDER, is_kept(self.order.measurement())),
         ];
         steps
             .into_iter()
@@ -124,6 +165,7 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         selects,
         late,
         prefetch,
+        order,
         kept,
         instructions,
         late_instructions,
@@ -214,8 +256,10 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
             "prefetches    none: {loads} may wait, but none can be prefetched safely"
         )?,
     }
+    writeln!(out, "order         {}", order_text(*order, &pairs))?;
     let prefetch = prefetch.map(|(step, _)| step);
-    let decided_later = [selects, late, &prefetch].into_iter().flatten();
+    let order = order.measurement();
+    let decided_later = [selects, late, &prefetch, &order].into_iter().flatten();
     if let Some(kept) = kept.filter(|_| decided_later.clone().any(|step| step.verdict.keeps())) {
         writeln!(out, "kept steps    {} ({pairs})", percent(kept))?;
     }
@@ -236,9 +280,32 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         let sentence = time_sentence(prefetch.verdict);
         writeln!(out, "prefetches    {sentence}{}", with_counts(&prefetch))?;
     }
+    if let Some(order) = order {
+        let sentence = time_sentence(order.verdict);
+        writeln!(out, "order         {sentence}{}", with_counts(&order))?;
+    }
     match optimization.is_optimized() {
         true => writeln!(out, "{output} is optimized"),
         false => writeln!(out, "{output} is a copy of {program}"),
+    }
+}
+
+/// What the order of functions gains, or why it does not count.
+fn order_text(order: OrderStep, pairs: &str) -> String {
+    match order {
+        OrderStep::Measured { step, noise } => {
+            let (gain, noise) = (percent(step.gain), noise.median * 100.0);
+            format!("{gain} ({pairs}, noise {noise:+.2} %)")
+        }
+        OrderStep::NoOrder => "none: the plan has no order of functions".to_owned(),
+        OrderStep::LinkerTakesNone => {
+            "none: the linker takes no order of functions (GNU ld and lld do)".to_owned()
+        }
+        OrderStep::FitsInCache { bytes } => format!(
+            "none: the functions that ran have {} bytes, which fit in the instruction cache",
+            grouped(bytes)
+        ),
+        OrderStep::NotMeasured => "none: it could not be measured".to_owned(),
     }
 }
 
@@ -282,6 +349,10 @@ pub fn json(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()> 
         late: optimization.late.map(|step| step.gain.into()),
         prefetches: optimization.prefetches,
         prefetch: optimization.prefetch.map(|(step, _)| step.gain.into()),
+        order: optimization
+            .order
+            .measurement()
+            .map(|step| step.gain.into()),
     };
     write_document(&document, out)
 }
@@ -308,6 +379,7 @@ struct Document {
     late: Option<GainRecord>,
     prefetches: usize,
     prefetch: Option<GainRecord>,
+    order: Option<GainRecord>,
 }
 
 #[derive(Serialize)]
@@ -394,6 +466,7 @@ mod tests {
             selects: None,
             late: None,
             prefetch: None,
+            order: OrderStep::NoOrder,
             kept: verdict.keeps().then_some(early.gain),
             instructions: Some(Instructions {
                 plain: 1000,
@@ -462,6 +535,7 @@ instructions  +5.00 % saved (1,000 -> 950, callgrind)
 selects       none: no branch is unpredictable, so there is nothing to measure
 late counts   none: the plan has no late counts
 prefetches    none: no load that waits for memory has a predictable address
+order         none: the plan has no order of functions
 early counts  kept: the program is faster
 app.fast is optimized
 ";
@@ -479,6 +553,7 @@ app.fast is optimized
 selects       +50.00 % saved (95 %: +48.00 to +52.00) (10 pairs, 2 unpredictable branches)
 late counts   none: the plan has no late counts
 prefetches    none: no load that waits for memory has a predictable address
+order         none: the plan has no order of functions
 ";
         check(
             Verdict::NoDifference,
@@ -524,6 +599,7 @@ app.fast is optimized
 late counts   +1.25 % saved (95 %: +1.00 to +1.50) (10 pairs, 90 functions)
 instructions  +2.00 % saved (950 -> 931, callgrind)
 prefetches    none: no load that waits for memory has a predictable address
+order         none: the plan has no order of functions
 ";
         check(
             Verdict::Faster,
@@ -557,6 +633,57 @@ app.fast is optimized
     }
 
     #[test]
+    fn the_order_is_measured_or_has_a_reason() {
+        let with = |order| Optimization {
+            order,
+            ..example(Verdict::Faster)
+        };
+        let line = |order| {
+            let text = written(|out| write(&with(order), out));
+            let (_, line) = text.split_once("\norder         ").expect("a line");
+            line.lines().next().map(str::to_owned)
+        };
+        let expect = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            line(OrderStep::FitsInCache { bytes: 9872 }),
+            expect(
+                "none: the functions that ran have 9,872 bytes, which fit in the instruction cache"
+            )
+        );
+        assert_eq!(
+            line(OrderStep::LinkerTakesNone),
+            expect("none: the linker takes no order of functions (GNU ld and lld do)")
+        );
+        assert_eq!(
+            line(OrderStep::NotMeasured),
+            expect("none: it could not be measured")
+        );
+        let measured = |verdict| OrderStep::Measured {
+            step: Measurement {
+                gain: gain(0.01, 0.005, 0.02),
+                verdict,
+            },
+            noise: gain(0.001, -0.002, 0.004),
+        };
+        assert_eq!(
+            line(measured(Verdict::Faster)),
+            expect("+1.00 % saved (95 %: +0.50 to +2.00) (10 pairs, noise +0.10 %)")
+        );
+        for (verdict, list) in [(Verdict::Faster, "kept"), (Verdict::Slower, "dropped")] {
+            let text = written(|out| write(&with(measured(verdict)), out));
+            assert!(
+                text.contains(&format!("\norder         {list}: ")),
+                "{text}"
+            );
+            let text = written(|out| json(&with(measured(verdict)), out));
+            let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+            let steps = document[list].as_array().expect("a list");
+            assert!(steps.contains(&ORDER.into()), "{text}");
+            assert_eq!(document["order"]["gain_percent"], 1.0, "{text}");
+        }
+    }
+
+    #[test]
     fn the_json_lists_kept_and_dropped_steps() {
         let check = |verdict, expect: &str| {
             let text = written(|out| json(&example(verdict), out));
@@ -580,7 +707,7 @@ app.fast is optimized
                 text.contains("\"unpredictable_branches\":2,\"late_functions\":0,\"early\":{\"gain_percent\":6.25,"),
                 "{text}"
             );
-            let own = "\"selects\":{\"gain_percent\":50.0,\"low\":48.0,\"high\":52.0},\"late\":null,\"prefetches\":0,\"prefetch\":null}\n";
+            let own = "\"selects\":{\"gain_percent\":50.0,\"low\":48.0,\"high\":52.0},\"late\":null,\"prefetches\":0,\"prefetch\":null,\"order\":null}\n";
             assert!(text.ends_with(own), "{text}");
         };
         check(
@@ -595,7 +722,7 @@ app.fast is optimized
         );
         let text = written(|out| json(&example(Verdict::Faster), out));
         assert!(
-            text.ends_with("\"selects\":null,\"late\":null,\"prefetches\":0,\"prefetch\":null}\n"),
+            text.ends_with("\"selects\":null,\"late\":null,\"prefetches\":0,\"prefetch\":null,\"order\":null}\n"),
             "{text}"
         );
         let text = written(|out| json(&with_late_counts(Verdict::Faster, Verdict::Faster), out));

@@ -2,6 +2,7 @@
 
 use crate::checksum::numbered_crc;
 use crate::frames::FrameWriter;
+use crate::map::callees::put_callees;
 use crate::map::cases::put_cases;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeMap, Outcome};
@@ -151,6 +152,9 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
         put_cases(out, strings, &function.cases);
         put_list(out, &function.leaks);
     }
+    if !function.callees.is_empty() {
+        put_callees(out, strings, &function.callees);
+    }
 }
 
 /// Whether the record has the optional lists at its end.
@@ -160,6 +164,7 @@ fn has_optional_lists(function: &FunctionMap) -> bool {
         || !function.loops.is_empty()
         || !function.cases.is_empty()
         || !function.leaks.is_empty()
+        || !function.callees.is_empty()
 }
 
 /// Writes a list of numbers. Each number is written as the difference from its predecessor + 1.

@@ -1,5 +1,6 @@
 //! An instrumented function: its graph, its numbering, and the offset of its counters.
 
+use crate::map::callees::Callee;
 use crate::map::cases::CaseNames;
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, implied_ends};
 use crate::map::loads::Load;
@@ -63,6 +64,8 @@ pub struct FunctionMap {
     pub cases: Vec<CaseNames>,
     /// Blocks in which a frame may be left without being counted (`--exits off`), by number.
     pub leaks: Vec<u32>,
+    /// Direct calls, in order of their blocks. Empty except in training (`holloway optimize`).
+    pub callees: Vec<Callee>,
 }
 
 /// The position of a function's counters in a thread's block. Offsets are in bytes from the counter

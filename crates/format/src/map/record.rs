@@ -4,6 +4,7 @@
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
+use crate::map::callees::read_callees;
 use crate::map::cases::read_cases;
 use crate::map::counters::FunctionCounters;
 use crate::map::function::{Counters, FunctionMap};
@@ -62,6 +63,7 @@ pub(super) fn read_function(
         Ok(()) => Vec::new(),
         Err(_) => read_list(cursor, block_count, "number of leaks")?,
     };
+    let callees = read_callees(cursor, block_count, strings)?;
     cursor.end()?;
     Ok(FunctionMap {
         name,
@@ -86,6 +88,7 @@ pub(super) fn read_function(
         loops,
         cases,
         leaks,
+        callees,
     })
 }
 

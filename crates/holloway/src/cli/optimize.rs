@@ -16,8 +16,8 @@ Examples:
   holloway optimize -o app.fast --plan small.plan --plan large.plan ./app -- input.txt
   cargo holloway optimize --release -- input.txt
 
-The command after `--` is run about 57 times, and about 22 times more if a branch is
-unpredictable. It must print the same text each time.";
+The command after `--` is run about 58 times, and more often if a branch is unpredictable, if
+loads wait for memory, or if the code is large. It must print the same text each time.";
 
 /// Examples below `cargo holloway optimize --help`.
 pub(crate) const CARGO_EXAMPLES: &str = "\
@@ -25,8 +25,8 @@ Examples:
   cargo holloway optimize --release -- input.txt
   cargo holloway optimize --release --bin app -o app.fast -- input.txt
 
-The command is run about 57 times, and about 22 times more if a branch is unpredictable.
-It must print the same text each time.";
+The command is run about 58 times, and more often if a branch is unpredictable, if loads wait
+for memory, or if the code is large. It must print the same text each time.";
 
 /// Examples below `holloway plan --help`.
 pub(crate) const PLAN_EXAMPLES: &str = "\
@@ -49,6 +49,9 @@ pub(crate) struct OptimizeOptions {
     /// Rounds in which each build runs once, and as many pairs of the plain program with itself
     #[arg(long, value_name = "N", default_value = "10")]
     pub(crate) pairs: NonZeroUsize,
+    /// Orders of functions in which each build is linked: the linker's own, and random ones
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub(crate) orders: NonZeroUsize,
     /// Text for people, JSON (schema 1) for programs
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(crate) format: OutputFormat,

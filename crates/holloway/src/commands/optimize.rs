@@ -10,23 +10,28 @@
 //!    If a branch may be hard to predict, train a second time and mark such branches in the plan.
 //!    They become selects in another build. Last, train a build that uses the plan, for late counts.
 //!    Another run finds the loads that wait for memory.
-//! 3. `measure`: run the program and its optimized builds in interleaved rounds, after pairs of the
-//!    program with itself. Compare what they print, and count their instructions. Prefetches are
-//!    measured in rounds of their own, on top of the steps that were kept.
-//! 4. `holloway_analysis::paired` decides, and `holloway_report::optimize` reports.
+//! 3. `builds`: link each build in several orders of functions. `measure`: run the builds in
+//!    interleaved rounds, after pairs of the program with itself. Compare what they print, and count
+//!    their instructions.
+//! 4. `later_steps`: measure prefetches and the order of functions in rounds of their own, on top of
+//!    the steps that were kept.
+//! 5. `holloway_analysis::paired` decides, and `holloway_report::optimize` reports.
 
+mod builds;
 pub(crate) mod carried;
+mod later_steps;
 mod measure;
 mod names;
 pub(crate) mod training;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{ExitCode, Stdio};
 
+use holloway_analysis::layout::random_orders;
 use holloway_analysis::paired::{Instructions, Verdict};
-use holloway_format::Plan;
+use holloway_format::{Plan, Text};
 use holloway_report::optimize::{self, Measurement, Optimization, PlanSource};
 
 use crate::cli::OutputFormat;
@@ -34,8 +39,10 @@ use crate::cli::optimize::{OptimizeArgs, OptimizeOptions};
 use crate::failure::{Context, Failure, Result};
 use crate::printing::write_out;
 use crate::status;
+use builds::{Build, Builds, Linker};
 use carried::Carried;
-use measure::{Build, Builds, Measured};
+use later_steps::LaterSteps;
+use measure::Measured;
 
 /// Runs `holloway optimize`.
 ///
@@ -89,10 +96,11 @@ pub(crate) fn optimize(
         let name = "late-training-without-selects";
         training::train_late(&carried, &mut without_selects, args, name)?;
     }
-    let (mut builds, planned_functions) = build(&carried, &without_selects, &plan)?;
-    let mut measured = measure::measure(&carried, &builds, args, options.pairs)?;
+    let linker = linker(&carried, &plan, options.orders);
+    let (builds, planned_functions) = build(&linker, &without_selects, &plan)?;
+    let measured = measure::measure(&carried, &builds, args, options.pairs)?;
     let Decision {
-        mut kept,
+        kept,
         early,
         selects,
         late,
@@ -100,44 +108,34 @@ pub(crate) fn optimize(
     } = decide(&measured)?;
     let noise = measured.noise;
     let instructions = measured.instructions(Build::Plain, Build::Early);
-    let mut prefetch = None;
-    if prefetches > 0 {
-        let (base, plan) = match kept {
-            Build::Late => (kept, without_selects),
-            Build::Selects => (kept, plan.without_late_counts()),
-            Build::SelectsLate => (kept, plan.clone()),
-            Build::Plain | Build::Early | Build::Prefetch => {
-                (Build::Early, without_selects.without_late_counts())
-            }
-        };
-        let plan = plan.with_prefetches_of(&with_prefetches);
-        match measure_prefetches(&carried, &builds, base, &plan, args, options.pairs) {
-            Ok(None) => {}
-            Ok(Some((program, times))) => {
-                let noise = times.noise;
-                let verdict = Verdict::by_time(times.gain(kept, Build::Prefetch)?, noise);
-                let gain = times.gain(base, Build::Prefetch)?;
-                prefetch = Some((Measurement { gain, verdict }, noise));
-                builds.insert(Build::Prefetch, program);
-                measured = times;
-                if verdict.keeps() {
-                    kept = Build::Prefetch;
-                }
-            }
-            Err(error) => status::warn(&format!(
-                "prefetches are left out, because they could not be measured: {}",
-                error.message
-            )),
-        }
-    }
-    let kept_gain = match kept {
-        Build::Plain => None,
-        Build::Early | Build::Late | Build::Selects | Build::SelectsLate | Build::Prefetch => {
-            Some(measured.gain(Build::Plain, kept)?)
+    let (base, plan_of_base) = match kept {
+        Build::Late => (kept, without_selects),
+        Build::Selects => (kept, plan.without_late_counts()),
+        Build::SelectsLate => (kept, plan.clone()),
+        Build::Plain | Build::Early | Build::Prefetch | Build::Order => {
+            (Build::Early, without_selects.without_late_counts())
         }
     };
-    let kept_program = builds.get(&kept).expect("a build that was measured");
-    carried::copy_program(kept_program, output)?;
+    let mut steps = LaterSteps {
+        linker,
+        args,
+        pairs: options.pairs,
+        kept,
+        base,
+        plan: plan_of_base,
+        builds,
+        measured,
+    };
+    let prefetch = match prefetches {
+        0 => None,
+        _ => steps.prefetch(&with_prefetches),
+    };
+    let order = steps.order(plan.order());
+    let kept_gain = match steps.kept {
+        Build::Plain => None,
+        kept => Some(steps.measured.gain(Build::Plain, kept)?),
+    };
+    carried::copy_program(&steps.builds[&steps.kept][0], output)?;
     let optimization = Optimization {
         program: program.display().to_string(),
         output: output.display().to_string(),
@@ -152,6 +150,7 @@ pub(crate) fn optimize(
         selects,
         late,
         prefetch,
+        order,
         kept: kept_gain,
         instructions,
         late_instructions,
@@ -167,28 +166,19 @@ pub(crate) fn optimize(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the program with prefetches, and measures it against the program and the build `base`.
-/// Returns `None` if the compiler makes the same program.
-///
-/// # Errors
-/// If the program cannot be linked, or a run fails or prints something else.
-fn measure_prefetches(
-    carried: &Carried,
-    builds: &Builds,
-    base: Build,
-    plan: &Plan,
-    args: &[OsString],
-    pairs: NonZeroUsize,
-) -> Result<Option<(PathBuf, Measured)>> {
-    let (program, _) = carried.apply(plan, Build::Prefetch.name())?;
-    if is_same_file(&program, &builds[&base]) {
-        return Ok(None);
+/// The linker of the builds that are measured, with random orders of the functions that ran. Has no
+/// such orders if the program's own linker takes none.
+fn linker<'a>(carried: &'a Carried, plan: &Plan, orders: NonZeroUsize) -> Linker<'a> {
+    let ran = plan.functions().filter(|(_, _, function)| function.ran());
+    let names: Vec<Text> = ran.map(|(name, _, _)| name.clone()).collect();
+    let count = match orders.get() - 1 {
+        count if count > 0 && carried.takes_order() => count,
+        _ => 0,
+    };
+    Linker {
+        carried,
+        orders: random_orders(&names, count),
     }
-    let compared = [Build::Plain, base].map(|build| (build, builds[&build].clone()));
-    let mut compared = Builds::from(compared);
-    compared.insert(Build::Prefetch, program.clone());
-    let measured = measure::measure(carried, &compared, args, pairs)?;
-    Ok(Some((program, measured)))
 }
 
 /// Builds the program with each step. A step that makes the same program as the steps before it has
@@ -196,11 +186,12 @@ fn measure_prefetches(
 ///
 /// # Errors
 /// If the program cannot be linked, or the plan has no function of the program.
-fn build(carried: &Carried, without_selects: &Plan, plan: &Plan) -> Result<(Builds, u64)> {
-    let mut builds = Builds::from([(Build::Plain, carried.executable.clone())]);
-    let (early, planned_functions) =
-        carried.apply(&without_selects.without_late_counts(), Build::Early.name())?;
-    builds.insert(Build::Early, early);
+fn build(linker: &Linker<'_>, without_selects: &Plan, plan: &Plan) -> Result<(Builds, u64)> {
+    let early = without_selects.without_late_counts();
+    let (_, planned_functions) = linker.carried.apply(&early, &[], Build::Early.name())?;
+    let early = linker.optimized(&early, Build::Early, None)?;
+    let early = early.expect("a program that is compared with none");
+    let mut builds = Builds::from([(Build::Plain, linker.plain()?), (Build::Early, early)]);
     let selects = plan.without_late_counts();
     let (has_selects, has_late_counts) =
         (plan.unpredictable_branches() > 0, plan.late_functions() > 0);
@@ -213,18 +204,11 @@ fn build(carried: &Carried, without_selects: &Plan, plan: &Plan) -> Result<(Buil
         let Some(before) = builds.get(&before).filter(|_| is_wanted) else {
             continue;
         };
-        let (program, _) = carried.apply(plan, build.name())?;
-        if !is_same_file(&program, before) {
-            builds.insert(build, program);
+        if let Some(programs) = linker.optimized(plan, build, Some(before))? {
+            builds.insert(build, programs);
         }
     }
     Ok((builds, planned_functions))
-}
-
-/// Whether two builds are the same program.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    let [one, other] = [one, other].map(std::fs::read);
-    matches!((one, other), (Ok(one), Ok(other)) if one == other)
 }
 
 /// What the measurement says about each step, and the build that is kept.
@@ -263,9 +247,12 @@ fn decide(measured: &Measured) -> Result<Decision> {
     }
     let (before, build) = match kept {
         Build::Selects => (Build::Selects, Build::SelectsLate),
-        Build::Plain | Build::Early | Build::Late | Build::SelectsLate | Build::Prefetch => {
-            (Build::Early, Build::Late)
-        }
+        Build::Plain
+        | Build::Early
+        | Build::Late
+        | Build::SelectsLate
+        | Build::Prefetch
+        | Build::Order => (Build::Early, Build::Late),
     };
     let mut late = None;
     if measured.has(build) {

@@ -46,7 +46,17 @@ fn apply(args: &ApplyPlanArgs) -> Result<()> {
     check_output(&args.output, args.plan.iter().chain([&args.program]))?;
     let plan = read_plans(&args.plan)?;
     let carried = Carried::unpack(&args.program)?;
-    let (optimized, _) = carried.apply(&plan, "optimized")?;
+    let order = match plan.order() {
+        [] => &[],
+        order if carried.takes_order() => order,
+        _ => {
+            status::warn(
+                "the plan's order of functions is left out, because the linker takes none",
+            );
+            &[]
+        }
+    };
+    let (optimized, _) = carried.apply(&plan, order, "optimized")?;
     copy_program(&optimized, &args.output)?;
     status::line("Wrote", &status::shown(&args.output).to_string());
     Ok(())

@@ -11,7 +11,7 @@ use holloway_collect::collector::{self, Measurement};
 use holloway_collect::error::RunError;
 use holloway_collect::run_directory;
 use holloway_collect::settings::{MapDirectories, Settings};
-use holloway_format::{Count, FunctionPlan, Plan};
+use holloway_format::{Count, FunctionPlan, Plan, Text};
 use holloway_link::relink::{CarriedProgram, Purpose};
 use tempfile::TempDir;
 
@@ -104,7 +104,7 @@ impl Carried {
         stdout: Stdio,
         settings: Settings,
     ) -> Result<Option<Recorded>> {
-        let (program, _) = self.link(purpose, name)?;
+        let (program, _) = self.link(purpose, &[], name)?;
         let run = self.scratch.path().join(format!("{name}-run"));
         std::fs::create_dir(&run).cannot(|| format!("create {}", run.display()))?;
         let mut command = self.command(&program, args);
@@ -132,13 +132,19 @@ impl Carried {
         Ok((summary.profiles > 0).then_some(Recorded { run, program }))
     }
 
-    /// Builds the program with a plan, in the directory `name`. Returns the optimized program, and
-    /// the number of its functions that the plan knows.
+    /// Whether the program can be linked with an order of functions.
+    pub(crate) fn takes_order(&self) -> bool {
+        self.recipe.takes_order()
+    }
+
+    /// Builds the program with a plan, in the directory `name`. The functions of `order` come first
+    /// ([`Self::link`]). Returns the optimized program, and the number of its functions that the plan
+    /// knows.
     ///
     /// # Errors
     /// If the program cannot be linked, or the plan has no function of the program.
-    pub(crate) fn apply(&self, plan: &Plan, name: &str) -> Result<(PathBuf, u64)> {
-        let (optimized, planned) = self.link(Purpose::Optimized(plan), name)?;
+    pub(crate) fn apply(&self, plan: &Plan, order: &[Text], name: &str) -> Result<(PathBuf, u64)> {
+        let (optimized, planned) = self.link(Purpose::Optimized(plan), order, name)?;
         if planned == 0 {
             return Err(Failure::new(format_args!(
                 "the plan has no function of {}: it is of another program or another build; train this one",
@@ -148,14 +154,26 @@ impl Carried {
         Ok((optimized, planned))
     }
 
-    /// Links the program. Returns the number of functions that got counts of a plan, too.
-    fn link(&self, purpose: Purpose<'_>, name: &str) -> Result<(PathBuf, u64)> {
+    /// Links the program. The functions of `order`, given by their linkage names, come first; if it is
+    /// empty, the linker decides about the order. Returns the number of functions that got counts of
+    /// a plan, too.
+    ///
+    /// # Errors
+    /// If the program cannot be linked.
+    pub(super) fn link(
+        &self,
+        purpose: Purpose<'_>,
+        order: &[Text],
+        name: &str,
+    ) -> Result<(PathBuf, u64)> {
         let directory = self.scratch.path().join(name);
         std::fs::create_dir_all(&directory).cannot(|| format!("create {}", directory.display()))?;
         let file = self.program.file_name().unwrap_or(name.as_ref());
         let output = directory.join(file);
         let host = LinkHost::default();
-        let planned = self.recipe.link(purpose, &output, &directory, &host)?;
+        let planned = self
+            .recipe
+            .link(purpose, order, &output, &directory, &host)?;
         let planned = planned.ok_or_else(|| {
             Failure::new(format_args!(
                 "the linker failed to link {} again: its message is above; are the libraries that the program was linked with still there?",

@@ -2,8 +2,8 @@
 //!
 //! The builds run in turn, and which goes first alternates, so that none profits from the others.
 //! Measured is the CPU time of the process and of the child processes that it waited for: unlike
-//! elapsed time, it does not contain the time of other programs on a loaded machine. Each run's
-//! stdout goes to a file and is compared with that of the program's first run.
+//! elapsed time, it does not contain the time of other programs on a loaded machine. Each round takes
+//! another order of functions, the same one for all builds. Each run's stdout goes to a file and is compared with that of the program's first run.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,6 +17,7 @@ use holloway_analysis::paired::{Gain, Instructions, Pair};
 use holloway_collect::child;
 use holloway_link::program::find_program;
 
+use super::builds::{Build, Builds};
 use super::carried::{Carried, stdin};
 use crate::failure::{Context, Failure, Result};
 use crate::progress::Progress;
@@ -24,49 +25,6 @@ use crate::status;
 
 /// The longest run whose instructions are counted: valgrind makes it about fifty times as long.
 const MAX_COUNTED: Duration = Duration::from_secs(4);
-
-/// A build of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Build {
-    /// The program.
-    Plain,
-    /// With early counts.
-    Early,
-    /// With early and late counts.
-    Late,
-    /// With early counts and selects.
-    Selects,
-    /// With early counts, selects, and late counts.
-    SelectsLate,
-    /// With prefetches, and all steps that were kept before.
-    Prefetch,
-}
-
-impl Build {
-    /// The name of the build's directory.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Early => "early",
-            Self::Late => "late",
-            Self::Selects => "selects",
-            Self::SelectsLate => "selects-late",
-            Self::Prefetch => "prefetch",
-        }
-    }
-
-    /// Whether the build's instructions are counted. They do not show what selects and prefetches
-    /// gain.
-    fn is_counted(self) -> bool {
-        match self {
-            Self::Plain | Self::Early | Self::Late => true,
-            Self::Selects | Self::SelectsLate | Self::Prefetch => false,
-        }
-    }
-}
-
-/// The builds of a program that are measured.
-pub(super) type Builds = BTreeMap<Build, PathBuf>;
 
 /// What was measured.
 pub(super) struct Measured {
@@ -128,18 +86,18 @@ pub(super) fn measure(
     let program = carried.program.display().to_string();
     status::line("Measuring", &program);
     let runner = Runner::new(carried, args)?;
-    let plain = carried.executable.as_path();
+    let plain = std::slice::from_ref(&carried.executable);
     let progress = Progress::start("Measuring", "");
     let noise = runner.rounds(&[plain, plain], pairs, &progress)?;
     let noise = gain(&program, &noise[0], &noise[1])?;
-    let compared: Vec<&Path> = builds.values().map(PathBuf::as_path).collect();
+    let compared: Vec<&[PathBuf]> = builds.values().map(Vec::as_slice).collect();
     let times = runner.rounds(&compared, pairs, &progress)?;
-    let counted: Vec<_> = builds
-        .iter()
-        .filter(|(build, _)| build.is_counted())
+    let counted = builds.iter().filter(|(build, _)| build.is_counted());
+    let counted: Vec<_> = counted
+        .map(|(build, programs)| (build, &programs[0]))
         .collect();
     let counts_instructions =
-        runner.first_time <= MAX_COUNTED && !builds.contains_key(&Build::Prefetch);
+        runner.first_time <= MAX_COUNTED && builds.keys().all(|build| build.is_counted());
     let instructions = match counts_instructions {
         true => runner.instructions(&counted, &progress),
         false => None,
@@ -195,11 +153,11 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Runs each build once in each round, in every second round in reverse order. Returns the
-    /// times of each build, in seconds and by round.
+    /// Runs each build once in each round, in every second round in reverse order. The programs of a
+    /// build take turns. Returns the times of each build, in seconds and by round.
     fn rounds(
         &self,
-        builds: &[&Path],
+        builds: &[&[PathBuf]],
         count: NonZeroUsize,
         progress: &Progress,
     ) -> Result<Vec<Vec<f64>>> {
@@ -211,7 +169,8 @@ impl<'a> Runner<'a> {
                 order.reverse();
             }
             for index in order {
-                times[index].push(self.time(builds[index])?);
+                let programs = builds[index];
+                times[index].push(self.time(&programs[number % programs.len()])?);
             }
         }
         Ok(times)

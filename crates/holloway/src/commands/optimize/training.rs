@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::process::Stdio;
 
 use holloway_analysis::RunProfile;
+use holloway_analysis::layout::program_order;
 use holloway_analysis::unpredictable::{least_executions, unpredictable_branches};
 use holloway_analysis::variation::advice::prefetches;
 use holloway_analysis::variation::{RankOptions, rank};
@@ -82,7 +83,7 @@ fn add_prefetches(carried: &Carried, plan: &mut Plan, args: &[OsString]) -> Resu
 /// How many paths are timed in training: one of about so many.
 const TIMED_PATHS: &str = "1000:1";
 
-/// Adds late counts to a plan without: builds the program with the plan, so that it counts what its
+/// Adds late counts and an order of functions to a plan without: builds the program with the plan, so that it counts what its
 /// optimized code does, and runs it. `name` names the build.
 ///
 /// # Errors
@@ -101,7 +102,9 @@ pub(super) fn train_late(
     let purpose = Purpose::LateTraining(plan);
     let recorded = carried.record(purpose, name, args, Stdio::null())?;
     let run = loading::load(&recorded.run)?;
-    plan.add_late(plan_of(&run, &FunctionNames::read(&recorded.program)?));
+    let names = FunctionNames::read(&recorded.program)?;
+    plan.add_late(plan_of(&run, &names));
+    plan.set_order(program_order(&run, |target| names.of(target)));
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use crate::cursor::Cursor;
 use crate::error::FormatError;
 use crate::map::cases::read_cases;
 use crate::map::counters::FunctionCounters;
+use crate::map::facts::read_facts;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, Outcome, implied_ends};
 use crate::map::layout::{IN_SOURCE_ORDER, WITH_TARGETS};
@@ -62,6 +63,7 @@ pub(super) fn read_function(
         Ok(()) => Vec::new(),
         Err(_) => read_list(cursor, block_count, "number of leaks")?,
     };
+    let facts = read_facts(cursor, block_count, &mut places)?;
     cursor.end()?;
     Ok(FunctionMap {
         name,
@@ -86,6 +88,7 @@ pub(super) fn read_function(
         loops,
         cases,
         leaks,
+        facts,
     })
 }
 

@@ -19,11 +19,12 @@ pub mod same_outcome;
 pub mod unpredictable;
 pub mod waiting_loads;
 
-use holloway_format::Place;
+use holloway_format::{Place, Text};
 
 use crate::branches::{self, PreviousPaths};
 use crate::loops::LoopsRun;
 use crate::run::{Function, RunProfile};
+use crate::trail::frames;
 use crate::variation::VariationRun;
 
 use allocation::Allocation;
@@ -175,7 +176,8 @@ pub struct Advised<'a> {
     pub missing: Vec<Kind>,
 }
 
-/// Finds the advice for a run whose bound is at least [`LEAST_SHARE`] of the run.
+/// Finds the advice for a run whose bound is at least [`LEAST_SHARE`] of the run, except for code that
+/// belongs to a library and was not inlined into the user's code.
 pub fn advise<'a>(evidence: &Evidence<'a>) -> Advised<'a> {
     let ranking = branches::hardest(evidence.run, evidence.previous_paths, None, &|_| true);
     let model = Model::new(evidence.run, ranking.mispredictions);
@@ -196,7 +198,9 @@ pub fn advise<'a>(evidence: &Evidence<'a>) -> Advised<'a> {
             Kind::WaitingLoads => pieces.extend(waiting_loads::find(evidence)),
         }
     }
-    pieces.retain(|piece: &Advice<'_>| piece.saving.share >= LEAST_SHARE);
+    pieces.retain(|piece: &Advice<'_>| {
+        piece.saving.share >= LEAST_SHARE && evidence.is_users_code(piece.function, piece.place)
+    });
     // A stable sort: pieces with equal bounds stay in the order of kinds and functions.
     pieces.sort_by(|a, b| b.saving.share.total_cmp(&a.saving.share));
     Advised { pieces, missing }
@@ -216,5 +220,18 @@ impl Evidence<'_> {
             Need::Loops => self.loops.is_some(),
             Need::Times => self.variation.is_some(),
         }
+    }
+
+    /// Whether a place is in the user's code, or was inlined into it. An unknown place is.
+    fn is_users_code(&self, function: &Function, place: Option<Place>) -> bool {
+        place.is_none_or(|place| self.users_line(function, place).is_some())
+    }
+
+    /// The file and line of a place in the innermost frame of the user's code.
+    fn users_line<'f>(&self, function: &'f Function, place: Place) -> Option<(&'f Text, u32)> {
+        let frames = frames(&function.map, &place);
+        let mut lines =
+            frames.map(|frame| (&function.map.scopes[frame.scope as usize].file, frame.line));
+        lines.find(|(file, _)| !(self.is_library)(file))
     }
 }

@@ -186,14 +186,18 @@ pub(crate) fn evidence(advice: &Advice<'_>, options: &Options<'_>) -> String {
         Finding::Unpredictable(found) => {
             let context = match found.context {
                 Context::None => "without context, as only edges were counted".to_owned(),
-                Context::Path => "given the path so far".to_owned(),
+                Context::Path => "given the path so far (a run of --collect loops also knows the iterations before)".to_owned(),
                 Context::PreviousPaths(paths) => format!(
                     "given the path so far and up to {} before it",
                     plural(paths as u64, "path")
                 ),
             };
+            let copies = match found.copies {
+                1 => String::new(),
+                copies => format!(" of the {copies} copies of the branch"),
+            };
             format!(
-                "{} of {} are expected to be mispredicted, {context}; the usual outcome has {}",
+                "{} of {}{copies} are expected to be mispredicted, {context}; the usual outcome has {}",
                 grouped(found.mispredictions),
                 plural(found.executions, "execution"),
                 share(found.usual, found.executions)

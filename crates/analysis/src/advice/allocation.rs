@@ -1,19 +1,17 @@
 //! An allocation in at least half of a loop's iterations, or of a function's calls.
 //!
-//! The weaver finds the calls of allocators ([`FactKind::Allocates`]). Calls are left out
-//! - in wrappers of allocators ([`is_glue`]), because the path profile does not know their callers;
-//! - in code that belongs to a library completely, because the user cannot change it.
+//! The weaver finds the calls of allocators ([`FactKind::Allocates`]). Calls in wrappers of allocators
+//! are left out ([`is_glue`]), because the path profile does not know their callers.
 //!
 //! Bound: [`ALLOCATION`] for each call.
 
-use holloway_format::{Count, FactKind, Place};
+use holloway_format::{Count, FactKind};
 
 use super::cost::{ALLOCATION, Model};
 use super::natural_loop::NaturalLoops;
 use super::{Advice, Evidence, Finding};
 use crate::glue::is_glue;
 use crate::run::Function;
-use crate::trail::frames;
 
 /// The evidence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +50,7 @@ pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Advice<'a>> {
         let calls = facts.filter(|fact| fact.kind == FactKind::Allocates);
         let mut loops = None;
         for fact in calls {
-            if is_glue(&function.map) || !is_users_code(evidence, function, &fact.place) {
+            if is_glue(&function.map) {
                 continue;
             }
             let loops = loops.get_or_insert_with(|| NaturalLoops::new(function));
@@ -93,10 +91,4 @@ fn repeated_by(
         }
     };
     (count.saturating_mul(2) >= repetitions).then_some(repeated_by)
-}
-
-/// Whether a place is in the user's code, or was inlined into it.
-fn is_users_code(evidence: &Evidence<'_>, function: &Function, place: &Place) -> bool {
-    let file = |scope: u32| &*function.map.scopes[scope as usize].file;
-    frames(&function.map, place).any(|frame| !(evidence.is_library)(file(frame.scope)))
 }

@@ -118,6 +118,7 @@ fn counts(piece: &Advice<'_>, options: &Options<'_>) -> CountsRecord {
         Finding::Unpredictable(found) => CountsRecord {
             executions: Some(found.executions.0),
             mispredictions: Some(found.mispredictions.0),
+            copies: Some(found.copies),
             ..none
         },
         Finding::WaitingLoads(found) => CountsRecord {
@@ -175,6 +176,8 @@ struct CountsRecord {
     outcomes: Vec<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mispredictions: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copies: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_at: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

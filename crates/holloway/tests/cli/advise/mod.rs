@@ -122,7 +122,7 @@ fn runs_without_sequences_say_which_advice_is_missing() {
         .says("periodic sequences need a profile of loops: build with --collect loops")
         .says("loads that wait need times of paths: build with --collect variation")
         .says("decisions that are made twice need counts of paths")
-        .says("a.c".trim_start_matches('a'));
+        .says("app.c:");
     let document = advised(&project);
     let missing = document["missing"].as_array().unwrap().iter();
     let missing: Vec<&str> = missing.map(|kind| kind["kind"].as_str().unwrap()).collect();
@@ -144,7 +144,7 @@ fn loads_of_a_long_list_wait() {
     let project = recorded(LIST, "times");
     let document = advised(&project);
     let piece = piece(&document, "waiting_loads", "walk");
-    assert_eq!(piece["line"], 16, "{piece:#}");
+    assert_eq!(piece["line"], 15, "{piece:#}");
     assert_eq!(piece["bound"]["unit"], "cycles");
     assert!(
         !pieces(&document).contains(&("waiting_loads", "add")),
@@ -180,6 +180,6 @@ fn samples_are_refused() {
         .fails_with("only samples");
     project
         .holloway("advise missing")
-        .exits(2)
+        .exits(125)
         .fails_with("missing");
 }

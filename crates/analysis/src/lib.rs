@@ -17,6 +17,8 @@
 //! [`unpredictable`] finds the branches that should be selects. [`layout`] orders blocks and
 //! functions.
 //!
+//! [`advice`] finds changes of the source that may pay.
+//!
 //! [`samples`] adds up sampled addresses of programs that count nothing. [`estimate`] derives the
 //! executions of blocks and edges from them. [`block_times`] keeps the time of blocks over many runs.
 //! [`branch_records`] finds edges and paths in recorded branches, and [`branch_profile`] joins them
@@ -28,6 +30,7 @@
 //! This crate is pure: it opens no files, reads no clock, and prints nothing.
 #![forbid(unsafe_code)]
 
+pub mod advice;
 pub mod block_addresses;
 pub mod block_times;
 pub mod blocks;

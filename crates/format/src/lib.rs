@@ -74,9 +74,9 @@ pub use loops::{
     ForestNode, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, read_loops, write_loops,
 };
 pub use map::{
-    BlockMap, Callee, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap,
-    Load, LoadShape, LoopMap, ModuleMap, Outcome, Place, Scope, Skipped, VanishedFunction,
-    graph_hash,
+    BlockFact, BlockMap, Callee, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap,
+    FactKind, FunctionMap, Load, LoadShape, LoopMap, ModuleMap, Outcome, Place, Scope, Skipped,
+    VanishedFunction, graph_hash,
 };
 pub use packed_map::{is_intact_packed_map, pack_map, peek_map, read_map, unpack_map};
 pub use plan::{FunctionPlan, Plan, PlanError, PrefetchPlan, is_unpredictable};

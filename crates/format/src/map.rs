@@ -8,7 +8,7 @@
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWMODUL"
-//!      8    4  format version, 3
+//!      8    4  format version, 4
 //!     12    4  n: number of functions
 //!     16    8  bytes of the module's counters in a thread's block
 //!     24    4  s: number of strings
@@ -35,7 +35,7 @@
 //! Version 2 is the same, except that function records end before the number of selects. The parser
 //! treats the missing lists as empty. Maps of version 2 do not record leaks, so
 //! [`ImageMap::leaks_unknown`] is true. In version 3, a function without a list of leaks has no
-//! leaks.
+//! leaks. Version 3 is the same, except that function records end before the facts.
 //!
 //! [`ImageMap::leaks_unknown`]: crate::ImageMap::leaks_unknown
 //!
@@ -66,7 +66,8 @@
 //!                list of loads (`loads.rs`), v selects, list of loops (`loops.rs`),
 //!                list of names of cases (`cases.rs`),
 //!                list of leaks: z block - (previous block + 1),
-//!                list of callees (`callees.rs`), which is left out if it is empty
+//!                list of facts (`facts.rs`), then list of callees (`callees.rs`), which are left out
+//!                if they and all later lists are empty
 //! place: v scope  z line - line of the previous place in the function  v column
 //! ```
 //! A *dag edge* is an edge of the acyclic graph that numbers the function's paths. Its ends follow
@@ -118,6 +119,7 @@ mod codes;
 mod counters;
 mod decode;
 mod encode;
+mod facts;
 mod function;
 mod graph;
 mod hash;
@@ -133,6 +135,7 @@ pub use callees::Callee;
 pub use cases::CaseNames;
 pub(crate) use counters::FunctionCounters;
 pub(crate) use decode::{fragment_counters, fragment_counters_size, ring_counters_size};
+pub use facts::{BlockFact, FactKind};
 pub use function::{Counters, FunctionMap};
 pub use graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, Outcome};
 pub use hash::{graph_hash, hash_of_words};

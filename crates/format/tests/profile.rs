@@ -325,7 +325,7 @@ fn sealed_profiles_of_version_2_are_read() {
     let map = map();
     let profile = read_profile(&writer(&map).finish(), &map).unwrap();
     let mut sealed = write_sealed(&profile);
-    assert_eq!(sealed[8], 3);
+    assert_eq!(sealed[8], 4);
     sealed[8] = 2;
     repair::sealed_profile(&mut sealed);
     assert_eq!(read_profile(&sealed, &map), Ok(profile));

@@ -17,9 +17,9 @@ mod weave;
 
 pub(crate) use cargo::{CargoArgs, CargoCommand, CargoHolloway};
 pub(crate) use holloway::{
-    CleanArgs, Combine, Command, CompletionsArgs, DemoArgs, EnvFormat, Holloway, ImportArgs,
-    ManArgs, ManagerArgs, MonitorArgs, OverlapArgs, ReportArgs, RunArgs, RunsCommand, ShowEnvArgs,
-    StabilityArgs,
+    AdviseArgs, CleanArgs, Combine, Command, CompletionsArgs, DemoArgs, EnvFormat, Holloway,
+    ImportArgs, ManArgs, ManagerArgs, MonitorArgs, OverlapArgs, ReportArgs, RunArgs, RunsCommand,
+    ShowEnvArgs, StabilityArgs,
 };
 pub(crate) use stream::{OutputArgs, StreamArgs};
 pub(crate) use view::{

@@ -1,5 +1,6 @@
 //! The commands of the command line, one file for each.
 
+pub(crate) mod advise;
 pub(crate) mod cargo;
 pub(crate) mod cargo_optimize;
 pub(crate) mod clean;

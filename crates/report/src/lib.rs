@@ -12,7 +12,8 @@
 //! - [`thread`] is a thread whose branches a report is about;
 //! - [`trace`] has the questions about traces, and their answers;
 //! - [`optimize`] has what an optimization gained, and [`plan`] writes plans;
-//! - [`variation`] selects the paths with varying time to show.
+//! - [`variation`] selects the paths with varying time to show;
+//! - [`advice`] words advice for people.
 //!
 //! [`overlap`] and [`stability`] compare runs. Each of them writes text and JSON.
 //!
@@ -21,6 +22,7 @@
 //! a [`Source`].
 #![forbid(unsafe_code)]
 
+pub mod advice;
 pub mod code;
 mod cpu_time;
 mod filter;

@@ -29,7 +29,7 @@ pub(crate) fn short(file: &str, cwd: Option<&Path>) -> String {
 }
 
 /// Whether a file belongs to Rust's or C++'s standard library, or is a system header.
-pub(crate) fn is_library(file: &str) -> bool {
+pub fn is_library(file: &str) -> bool {
     is_rust_library(file) || file.starts_with("/usr/include/") || file.contains("/include/c++/")
 }
 

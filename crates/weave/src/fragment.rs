@@ -8,7 +8,7 @@ use crate::instrument::insert::CountPlacement;
 use crate::instrument::plan::{Plan, PlannedCounts};
 use crate::lower::{LoweredFunction, Part, Scopes, SubprogramCache, calls, is_counted, map_kind};
 use crate::options::{EarlyBuild, ModuleOptions};
-use crate::{cases, loads, loops};
+use crate::{cases, facts, loads, loops};
 
 /// The record of a function.
 pub(crate) fn function_map<'m>(
@@ -44,6 +44,7 @@ pub(crate) fn function_map<'m>(
         false => Vec::new(),
     };
     let loops = loops::loops(lowered, &mut scopes);
+    let facts = facts::facts(lowered, &mut scopes);
     // For kinds without exit edges, the map lists no leaks: timed paths always end, and a trace
     // records frames that are left.
     let leaks = match options.collect.counts_exits() {
@@ -74,6 +75,7 @@ pub(crate) fn function_map<'m>(
         loops,
         cases: cases::names(lowered),
         leaks,
+        facts,
         callees: callees(lowered, options),
     };
     match &plan.counts {

@@ -21,6 +21,7 @@ mod constructors;
 mod early;
 mod emit;
 mod error;
+mod facts;
 pub mod filter;
 mod fragment;
 pub mod image;

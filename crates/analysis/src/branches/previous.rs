@@ -41,6 +41,11 @@ pub struct SequenceCounts {
 }
 
 impl SequenceCounts {
+    /// The sequences of two paths, with their counts.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&Vec<PathId>, &Count)> {
+        self.by_length.first().into_iter().flatten()
+    }
+
     /// Adds executions of a sequence of two or more paths.
     pub fn add(&mut self, sequence: Vec<PathId>, count: Count) {
         let Some(index) = sequence.len().checked_sub(2) else {
@@ -103,7 +108,7 @@ impl PreviousPaths {
     }
 
     /// The sequences of the functions of a run.
-    pub(super) fn of_run(&self, run: &RunProfile) -> HashMap<FunctionId, &SequenceCounts> {
+    pub(crate) fn of_run(&self, run: &RunProfile) -> HashMap<FunctionId, &SequenceCounts> {
         let ids = (0u32..).map(FunctionId).zip(keys(run));
         ids.filter_map(|(id, key)| Some((id, self.0.get(&key)?)))
             .collect()

@@ -32,6 +32,18 @@ pub struct Loaded {
     pub streams: Vec<Streams>,
 }
 
+/// The counts of a run, with all its streams.
+pub struct AllStreams {
+    /// The counts of paths or edges.
+    pub profile: RunProfile,
+    /// How often sequences of paths ran in one activation, if the run has loops or traces.
+    pub previous_paths: Option<PreviousPaths>,
+    /// The slab forests, if the run has loops.
+    pub loops: Option<LoopsRun>,
+    /// The timings of paths, if the run has any.
+    pub variation: Option<VariationRun>,
+}
+
 /// The analyzed streams of one image in one process.
 pub struct Streams {
     /// The head of the profile.
@@ -74,6 +86,44 @@ impl Loaded {
             }
         }
         (self.profile, previous_paths)
+    }
+
+    /// Returns the counts with all streams. If the streams of a process cannot be read, the process
+    /// counts as a process without streams.
+    pub fn into_all(self) -> AllStreams {
+        let has = |kind| self.kinds.has(kind);
+        let (has_loops, has_trace) = (has(Kind::Loops), has(Kind::Trace));
+        let is_timed = self.kinds.is_timed();
+        let (mut loops, mut traces, mut timed) = (Vec::new(), Vec::new(), Vec::new());
+        for streams in self.streams {
+            match streams.head.kind {
+                Kind::Loops => loops.push(streams),
+                Kind::Trace => traces.push(streams),
+                Kind::Variation | Kind::Times => timed.push(streams),
+                Kind::Paths | Kind::Edges | Kind::Nothing => {}
+            }
+        }
+        let sequences = |streams: &Streams| streams.loops().unwrap_or_default();
+        let loops = LoopsRun::new(by_image(loops, sequences));
+        let mut previous_paths = PreviousPaths::default();
+        previous_paths.add_loops(&loops);
+        for streams in &traces {
+            for thread in streams.traces(TraceSelection::All) {
+                previous_paths.add_trace(&streams.map, &thread.trace);
+            }
+        }
+        let timings = |streams: &Streams| {
+            let mut timings = streams.timings().unwrap_or_default();
+            timings.head.kind = streams.head.kind;
+            timings
+        };
+        let variation = VariationRun::new(by_image(timed, timings));
+        AllStreams {
+            profile: self.profile,
+            previous_paths: (has_loops || has_trace).then_some(previous_paths),
+            loops: has_loops.then_some(loops),
+            variation: is_timed.then_some(variation),
+        }
     }
 
     /// Returns the timings of paths. If the timings of a process cannot be read, the process counts

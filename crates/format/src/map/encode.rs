@@ -4,6 +4,7 @@ use crate::checksum::numbered_crc;
 use crate::frames::FrameWriter;
 use crate::map::callees::put_callees;
 use crate::map::cases::put_cases;
+use crate::map::facts::put_facts;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeMap, Outcome};
 use crate::map::layout::{FRAGMENT_MAGIC, IN_SOURCE_ORDER, WITH_TARGETS};
@@ -152,6 +153,9 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
         put_cases(out, strings, &function.cases);
         put_list(out, &function.leaks);
     }
+    if !function.facts.is_empty() || !function.callees.is_empty() {
+        put_facts(out, &function.facts, &mut last_line);
+    }
     if !function.callees.is_empty() {
         put_callees(out, strings, &function.callees);
     }
@@ -164,6 +168,7 @@ fn has_optional_lists(function: &FunctionMap) -> bool {
         || !function.loops.is_empty()
         || !function.cases.is_empty()
         || !function.leaks.is_empty()
+        || !function.facts.is_empty()
         || !function.callees.is_empty()
 }
 

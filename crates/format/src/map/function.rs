@@ -2,6 +2,7 @@
 
 use crate::map::callees::Callee;
 use crate::map::cases::CaseNames;
+use crate::map::facts::BlockFact;
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, implied_ends};
 use crate::map::loads::Load;
 use crate::map::loops::LoopMap;
@@ -64,6 +65,8 @@ pub struct FunctionMap {
     pub cases: Vec<CaseNames>,
     /// Blocks in which a frame may be left without being counted (`--exits off`), by number.
     pub leaks: Vec<u32>,
+    /// What the code of blocks does, in order of the blocks.
+    pub facts: Vec<BlockFact>,
     /// Direct calls, in order of their blocks. Empty except in training (`holloway optimize`).
     pub callees: Vec<Callee>,
 }

@@ -7,6 +7,7 @@ use crate::error::FormatError;
 use crate::map::callees::read_callees;
 use crate::map::cases::read_cases;
 use crate::map::counters::FunctionCounters;
+use crate::map::facts::read_facts;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, Outcome, implied_ends};
 use crate::map::layout::{IN_SOURCE_ORDER, WITH_TARGETS};
@@ -63,6 +64,7 @@ pub(super) fn read_function(
         Ok(()) => Vec::new(),
         Err(_) => read_list(cursor, block_count, "number of leaks")?,
     };
+    let facts = read_facts(cursor, block_count, &mut places)?;
     let callees = read_callees(cursor, block_count, strings)?;
     cursor.end()?;
     Ok(FunctionMap {
@@ -88,6 +90,7 @@ pub(super) fn read_function(
         loops,
         cases,
         leaks,
+        facts,
         callees,
     })
 }

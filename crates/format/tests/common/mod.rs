@@ -434,6 +434,7 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
         loops: Vec::new(),
         cases: Vec::new(),
         leaks: Vec::new(),
+        facts: Vec::new(),
         callees: Vec::new(),
     };
     function.hash = function.structure_hash();

@@ -118,6 +118,9 @@ pub(crate) enum RunsCommand {
     /// Report a run's hottest paths: the latest run's by default
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
+    /// Advise on changes of the source that may pay: where, why, and the most that each may save
+    #[command(after_help = ADVISE_EXAMPLES)]
+    Advise(AdviseArgs),
     /// Compare two runs: the paths (or edges) that they share, and their largest differences
     #[command(after_help = OVERLAP_EXAMPLES)]
     Overlap(OverlapArgs),
@@ -178,6 +181,15 @@ Examples:
   holloway report --uncovered                      what never ran
   holloway report --phase C --view lines           one phase of a trace
   holloway report --format json > paths.json";
+
+const ADVISE_EXAMPLES: &str = "\
+Examples:
+  holloway advise                                  the latest run
+  holloway advise runs/first --top 3 --function 'parse_.*'
+  holloway cc --collect loops -O2 a.c -o app && holloway run --no-report -- ./app && holloway advise
+  holloway advise --format json > advice.json
+
+Counts of paths show most kinds of advice. Runs of --collect loops and variation show more.";
 
 const OVERLAP_EXAMPLES: &str = "\
 Examples:
@@ -358,6 +370,17 @@ pub(crate) struct ReportArgs {
     /// The report.
     #[command(flatten)]
     pub(crate) view: ViewArgs,
+}
+
+/// `holloway advise`.
+#[derive(Debug, Args)]
+pub(crate) struct AdviseArgs {
+    /// Directory of a run, one profile of it, or `latest` [default: as of `holloway report`]
+    #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
+    pub(crate) run: Option<PathBuf>,
+    /// The list.
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
 }
 
 /// `holloway overlap`.

@@ -1,6 +1,7 @@
 //! Tests that call the commands as users do.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod advise;
 mod cargo;
 mod cli_support;
 mod commands;

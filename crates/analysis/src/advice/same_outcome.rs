@@ -1,0 +1,140 @@
+//! A decision in a loop that has the same outcome in every iteration of an execution, but not in all
+//! executions. The test can move before the loop (*unswitching*), or the loop can have a version for
+//! each outcome.
+//!
+//! Evidence: the pairs of consecutive turns in one activation ([`PreviousPaths`]). In every pair
+//! whose second turn comes to the branch, the first turn came to it too, and both had the same
+//! outcome. Several outcomes have at least a hundredth of these pairs. And the loop has at least
+//! [`LEAST_TURNS`] turns on average.
+//!
+//! [`PreviousPaths`]: crate::branches::PreviousPaths
+//!
+//! Bound: [`TEST`](super::cost::TEST) instructions for each pair, or all instructions of the
+//! branch's block if it has fewer.
+
+use std::collections::BTreeMap;
+
+use holloway_flow::{Path, PathEnd, PathStart};
+use holloway_format::Count;
+
+use super::cost::{Model, test_cost};
+use super::decided::{decisions, place};
+use super::natural_loop::NaturalLoops;
+use super::{Advice, Evidence, Finding};
+use crate::branches::SequenceCounts;
+use crate::run::Function;
+
+/// The fewest turns of a loop for which it is worth to move a test before it.
+const LEAST_TURNS: u64 = 4;
+
+/// The smallest part of the pairs that makes an outcome count: one in this number.
+const RAREST: u64 = 100;
+
+/// The evidence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SameOutcome {
+    /// Turns that repeated the outcome of the turn before.
+    pub turns: Count,
+    /// These turns by outcome, most frequent first.
+    pub outcomes: Vec<Count>,
+    /// Executions of the loop.
+    pub executions: Count,
+}
+
+/// Finds the decisions that do not change in a loop.
+pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Advice<'a>> {
+    let Some(previous_paths) = evidence.previous_paths else {
+        return Vec::new();
+    };
+    let sequences = previous_paths.of_run(evidence.run);
+    let mut pieces = Vec::new();
+    for (id, function) in evidence.run.ids() {
+        let (Some(sequences), Some(loops)) = (sequences.get(&id), NaturalLoops::new(function))
+        else {
+            continue;
+        };
+        for ((head, block), pairs) in tally(function, sequences, &loops) {
+            let Some(finding) = pairs.finding(&loops, head) else {
+                continue;
+            };
+            let amount = finding.turns.saturating_mul(test_cost(function, block));
+            pieces.push(Advice {
+                function,
+                place: place(&function.map, block),
+                finding: Finding::SameOutcome(finding),
+                saving: model.saving(amount),
+            });
+        }
+    }
+    pieces
+}
+
+/// The pairs of turns whose second turn comes to a branch.
+#[derive(Default)]
+struct TurnPairs {
+    /// By outcome: the pairs in which both turns had it.
+    same: BTreeMap<u32, Count>,
+    /// The other pairs.
+    different: Count,
+}
+
+/// The pairs of turns of all loops, by head and by block of the branch.
+fn tally(
+    function: &Function,
+    sequences: &SequenceCounts,
+    loops: &NaturalLoops<'_>,
+) -> BTreeMap<(u32, u32), TurnPairs> {
+    let mut tally: BTreeMap<(u32, u32), TurnPairs> = BTreeMap::new();
+    let path = |number| function.graph().and_then(|graph| graph.path(number));
+    for (sequence, &count) in sequences.pairs() {
+        let &[first, second] = sequence.as_slice() else {
+            continue;
+        };
+        let (Some(first), Some(second)) = (path(first), path(second)) else {
+            continue;
+        };
+        let Some(head) = repeated_head(function, &first, &second) else {
+            continue;
+        };
+        let before: BTreeMap<u32, u32> = decisions(&function.map, &first).into_iter().collect();
+        for (block, outcome) in decisions(&function.map, &second) {
+            if !loops.contains(head, block) {
+                continue;
+            }
+            let pairs = tally.entry((head, block)).or_default();
+            let sum = match before.get(&block) == Some(&outcome) {
+                true => pairs.same.entry(outcome).or_default(),
+                false => &mut pairs.different,
+            };
+            *sum = sum.saturating_add(count);
+        }
+    }
+    tally
+}
+
+/// The head of the loop of which both paths are turns.
+fn repeated_head(function: &Function, first: &Path, second: &Path) -> Option<u32> {
+    let (PathEnd::Back(edge), PathStart::Loop(head)) = (first.end, second.start) else {
+        return None;
+    };
+    (function.map.edges[edge.index()].to == head.0).then_some(head.0)
+}
+
+impl TurnPairs {
+    fn finding(&self, loops: &NaturalLoops<'_>, head: u32) -> Option<SameOutcome> {
+        let sum = self.same.values().copied();
+        let turns = sum.fold(Count::ZERO, Count::saturating_add);
+        let is_common = |count: &&Count| count.saturating_mul(RAREST) >= turns;
+        let counts = loops.counts(loops.around(head)?);
+        let is_steady = self.different == Count::ZERO
+            && self.same.values().filter(is_common).count() >= 2
+            && counts.turns >= counts.executions.saturating_mul(LEAST_TURNS);
+        let mut outcomes: Vec<Count> = self.same.values().copied().collect();
+        outcomes.sort_by_key(|&count| std::cmp::Reverse(count));
+        is_steady.then_some(SameOutcome {
+            turns,
+            outcomes,
+            executions: counts.executions,
+        })
+    }
+}

@@ -66,6 +66,7 @@
 //!                list of loads (`loads.rs`), v selects, list of loops (`loops.rs`),
 //!                list of names of cases (`cases.rs`),
 //!                list of leaks: z block - (previous block + 1)
+//! in builds for training, list of contents of blocks (`contents.rs`)
 //! place: v scope  z line - line of the previous place in the function  v column
 //! ```
 //! A *dag edge* is an edge of the acyclic graph that numbers the function's paths. Its ends follow
@@ -113,6 +114,7 @@
 
 mod cases;
 mod codes;
+mod contents;
 mod counters;
 mod decode;
 mod encode;
@@ -128,6 +130,7 @@ mod record;
 mod strings;
 
 pub use cases::CaseNames;
+pub use contents::BlockContent;
 pub(crate) use counters::FunctionCounters;
 pub(crate) use decode::{fragment_counters, fragment_counters_size, ring_counters_size};
 pub use function::{Counters, FunctionMap};

@@ -7,8 +7,8 @@ use holloway_llvm::{AttributeKind, Function, Instruction, Opcode, TypeKind};
 use crate::instrument::insert::CountPlacement;
 use crate::instrument::plan::{Plan, PlannedCounts};
 use crate::lower::{LoweredFunction, Part, Scopes, SubprogramCache, is_counted, map_kind};
-use crate::options::ModuleOptions;
-use crate::{cases, loads, loops};
+use crate::options::{EarlyBuild, ModuleOptions};
+use crate::{cases, contents, loads, loops};
 
 /// The record of a function.
 pub(crate) fn function_map<'m>(
@@ -74,6 +74,10 @@ pub(crate) fn function_map<'m>(
         loops,
         cases: cases::names(lowered),
         leaks,
+        contents: match options.early == Some(EarlyBuild::Training) {
+            true => contents::contents(lowered),
+            false => Vec::new(),
+        },
     };
     match &plan.counts {
         PlannedCounts::Paths(numbering) => {

@@ -3,6 +3,7 @@
 use crate::checksum::numbered_crc;
 use crate::frames::FrameWriter;
 use crate::map::cases::put_cases;
+use crate::map::contents::put_contents;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeMap, Outcome};
 use crate::map::layout::{FRAGMENT_MAGIC, IN_SOURCE_ORDER, WITH_TARGETS};
@@ -150,6 +151,9 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
         put_loops(out, function.selects, &function.loops, &mut last_line);
         put_cases(out, strings, &function.cases);
         put_list(out, &function.leaks);
+        if !function.contents.is_empty() {
+            put_contents(out, strings, &function.contents);
+        }
     }
 }
 
@@ -160,6 +164,7 @@ fn has_optional_lists(function: &FunctionMap) -> bool {
         || !function.loops.is_empty()
         || !function.cases.is_empty()
         || !function.leaks.is_empty()
+        || !function.contents.is_empty()
 }
 
 /// Writes a list of numbers. Each number is written as the difference from its predecessor + 1.

@@ -1,6 +1,7 @@
 //! An instrumented function: its graph, its numbering, and the offset of its counters.
 
 use crate::map::cases::CaseNames;
+use crate::map::contents::BlockContent;
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, implied_ends};
 use crate::map::loads::Load;
 use crate::map::loops::LoopMap;
@@ -63,6 +64,8 @@ pub struct FunctionMap {
     pub cases: Vec<CaseNames>,
     /// Blocks in which a frame may be left without being counted (`--exits off`), by number.
     pub leaks: Vec<u32>,
+    /// The content of each block, in builds for training. Empty in other builds.
+    pub contents: Vec<BlockContent>,
 }
 
 /// The position of a function's counters in a thread's block. Offsets are in bytes from the counter

@@ -5,6 +5,7 @@
 use crate::cursor::Cursor;
 use crate::error::FormatError;
 use crate::map::cases::read_cases;
+use crate::map::contents::read_contents;
 use crate::map::counters::FunctionCounters;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, Outcome, implied_ends};
@@ -62,6 +63,7 @@ pub(super) fn read_function(
         Ok(()) => Vec::new(),
         Err(_) => read_list(cursor, block_count, "number of leaks")?,
     };
+    let contents = read_contents(cursor, strings)?;
     cursor.end()?;
     Ok(FunctionMap {
         name,
@@ -86,6 +88,7 @@ pub(super) fn read_function(
         loops,
         cases,
         leaks,
+        contents,
     })
 }
 

@@ -432,6 +432,7 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
         loops: Vec::new(),
         cases: Vec::new(),
         leaks: Vec::new(),
+        contents: Vec::new(),
     };
     function.hash = function.structure_hash();
     function

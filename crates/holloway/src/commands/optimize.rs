@@ -10,6 +10,7 @@
 //!    If a branch may be hard to predict, train a second time and mark such branches in the plan.
 //!    They become selects in another build. Last, train a build that uses the plan, for late counts.
 //!    Another run finds the loads that wait for memory.
+//!    A plan that is given is first turned into one of this program by `old_plans`.
 //! 3. `measure`: run the program and its optimized builds in interleaved rounds, after pairs of the
 //!    program with itself. Compare what they print, and count their instructions. Prefetches are
 //!    measured in rounds of their own, on top of the steps that were kept.
@@ -18,6 +19,7 @@
 pub(crate) mod carried;
 mod measure;
 mod names;
+pub(crate) mod old_plans;
 pub(crate) mod training;
 
 use std::ffi::OsString;
@@ -25,13 +27,14 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 
+use holloway_analysis::old_plans::CarriedOver;
 use holloway_analysis::paired::{Instructions, Verdict};
 use holloway_format::Plan;
 use holloway_report::optimize::{self, Measurement, Optimization, PlanSource};
 
 use crate::cli::OutputFormat;
 use crate::cli::optimize::{OptimizeArgs, OptimizeOptions};
-use crate::failure::{Context, Failure, Result};
+use crate::failure::{Failure, Result};
 use crate::printing::write_out;
 use crate::status;
 use carried::Carried;
@@ -74,7 +77,10 @@ pub(crate) fn optimize(
             training::train(&carried, args, Stdio::null())?,
             PlanSource::Training,
         ),
-        files => (read_plans(files)?, PlanSource::Files(files.len())),
+        files => {
+            let CarriedOver { plan, summary, .. } = old_plans::carry_over(&carried, files)?;
+            (plan, PlanSource::Files(files.len(), summary))
+        }
     };
     if let Some(file) = &options.write_plan {
         carried::write_plan(file, &plan)?;
@@ -284,18 +290,4 @@ fn decide(measured: &Measured) -> Result<Decision> {
         late,
         late_instructions: measured.instructions(before, build),
     })
-}
-
-/// Reads plans, and adds up their counts.
-///
-/// # Errors
-/// If a file cannot be read, or is no plan.
-pub(crate) fn read_plans(files: &[std::path::PathBuf]) -> Result<Plan> {
-    let mut sum = Plan::default();
-    for file in files {
-        let bytes = std::fs::read(file).cannot(|| format!("read {}", file.display()))?;
-        let plan = Plan::parse(&bytes).cannot(|| format!("take {} for a plan", file.display()))?;
-        sum.add_plan(plan);
-    }
-    Ok(sum)
 }

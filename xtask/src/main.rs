@@ -11,6 +11,7 @@ mod layout;
 mod machine;
 mod monitor;
 mod none;
+mod old_plans;
 mod optimize;
 mod packages;
 mod paths;
@@ -140,6 +141,12 @@ enum Study {
     ///
     /// Writes docs/studies/prefetch.md unless kernels are named.
     Prefetch(prefetch::Options),
+    /// Measure what a plan gains after its program has changed
+    ///
+    /// Optimizes 20 successive versions of a crate by the plan of the first one. Counts instructions,
+    /// so the machine may be busy. Writes docs/studies/old-plans.md unless the number of versions is
+    /// given.
+    OldPlans(old_plans::Options),
 }
 
 fn main() -> ExitCode {
@@ -172,6 +179,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Fidelity(options)) => fidelity::run(options),
         Task::Study(Study::Optimize(options)) => optimize::run(options),
         Task::Study(Study::Prefetch(options)) => prefetch::run(options),
+        Task::Study(Study::OldPlans(options)) => old_plans::run(options),
         Task::Study(Study::Layout(options)) => layout::run(options),
         Task::Packages => {
             println!("{}", packages::NEEDED.join("\n"));

@@ -14,7 +14,8 @@
 //! iterations. [`trace`] keeps the complete sequence, and [`branch_stream`] derives the order of
 //! branches from it, with the addresses of [`block_addresses`] where these are known. [`phases`]
 //! divides a trace into phases. [`variation`] ranks paths by how much their time varies.
-//! [`unpredictable`] finds the branches that should be selects. [`layout`] orders blocks and
+//! [`unpredictable`] finds the branches that should be selects. [`old_plans`] keeps the counts of a
+//! plan after a change of its program. [`layout`] orders blocks and
 //! functions.
 //!
 //! [`advice`] finds changes of the source that may pay.
@@ -59,6 +60,7 @@ pub mod lines;
 pub mod loops;
 pub mod misfit;
 pub mod note;
+pub mod old_plans;
 pub mod overlap;
 pub mod paired;
 pub mod path_name;

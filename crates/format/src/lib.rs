@@ -74,12 +74,14 @@ pub use loops::{
     ForestNode, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, read_loops, write_loops,
 };
 pub use map::{
-    BlockFact, BlockMap, Callee, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap,
+    BlockContent, BlockFact, BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap,
     FactKind, FunctionMap, Load, LoadShape, LoopMap, ModuleMap, Outcome, Place, Scope, Skipped,
     VanishedFunction, graph_hash,
 };
 pub use packed_map::{is_intact_packed_map, pack_map, peek_map, read_map, unpack_map};
-pub use plan::{FunctionPlan, Plan, PlanError, PrefetchPlan, is_unpredictable};
+pub use plan::{
+    BlockCode, FunctionCode, FunctionPlan, Plan, PlanError, PrefetchPlan, is_unpredictable,
+};
 pub use profile::{FunctionCounts, Profile, ProfileHead, WriteFailure};
 pub use profile_file::{CounterPlaces, peek_profile, read_counters, read_profile};
 pub use raw::RawProfile;

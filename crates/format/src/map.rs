@@ -65,9 +65,9 @@
 //! if one of the following lists is not empty, or there are selects:
 //!                list of loads (`loads.rs`), v selects, list of loops (`loops.rs`),
 //!                list of names of cases (`cases.rs`),
-//!                list of leaks: z block - (previous block + 1),
-//!                list of facts (`facts.rs`), then list of callees (`callees.rs`), which are left out
-//!                if they and all later lists are empty
+//!                list of leaks: z block - (previous block + 1)
+//! if one of the following lists is not empty, list of facts (`facts.rs`)
+//! in builds for training, list of contents of blocks (`contents.rs`)
 //! place: v scope  z line - line of the previous place in the function  v column
 //! ```
 //! A *dag edge* is an edge of the acyclic graph that numbers the function's paths. Its ends follow
@@ -113,9 +113,9 @@
 //! - Paths that end with an exit edge ([`EdgeKind::Exit`]). These counters count how often control
 //!   reached the call, whether the call came back or not.
 
-mod callees;
 mod cases;
 mod codes;
+mod contents;
 mod counters;
 mod decode;
 mod encode;
@@ -131,8 +131,8 @@ mod place;
 mod record;
 mod strings;
 
-pub use callees::Callee;
 pub use cases::CaseNames;
+pub use contents::BlockContent;
 pub(crate) use counters::FunctionCounters;
 pub(crate) use decode::{fragment_counters, fragment_counters_size, ring_counters_size};
 pub use facts::{BlockFact, FactKind};

@@ -95,6 +95,8 @@ pub enum TailKind {
     NoTail,
 }
 
+/// LLVM's number of `icmp`.
+const INTEGER_COMPARISON: i32 = 42;
 /// LLVM's index for attributes that apply to the called function, not to a parameter or the result.
 const FUNCTION_INDEX: u32 = u32::MAX;
 
@@ -282,7 +284,6 @@ impl<'m> Instruction<'m> {
 
     /// The comparison of an `icmp`. `None` for other instructions.
     pub fn comparison(self) -> Option<Comparison> {
-        const INTEGER_COMPARISON: i32 = 42;
         // SAFETY: an instruction; only an icmp is asked for its predicate.
         let predicate = unsafe {
             let api = self.module().api();
@@ -299,6 +300,22 @@ impl<'m> Instruction<'m> {
             36 | 40 => Comparison::Less,
             _ => Comparison::OrEqual,
         })
+    }
+
+    /// LLVM's number of the instruction's operation, and of the predicate of an `icmp`, else 0. Both
+    /// are those of the C API, which are stable.
+    pub fn operation(self) -> (u32, u32) {
+        // SAFETY: an instruction; only an icmp is asked for its predicate.
+        let (opcode, predicate) = unsafe {
+            let api = self.module().api();
+            let opcode = (api.LLVMGetInstructionOpcode)(self.raw());
+            let predicate = match opcode {
+                INTEGER_COMPARISON => (api.LLVMGetICmpPredicate)(self.raw()),
+                _ => 0,
+            };
+            (opcode, predicate)
+        };
+        (opcode.cast_unsigned(), predicate.cast_unsigned())
     }
 
     /// Whether the instruction is a load that is neither volatile nor atomic.

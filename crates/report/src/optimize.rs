@@ -2,11 +2,14 @@
 
 use std::io::{self, Write};
 
+use holloway_analysis::old_plans::Summary;
 use holloway_analysis::paired::{Gain, Instructions, QUIET, Verdict, is_noisy};
+use holloway_format::Count;
 use serde::Serialize;
 
 use crate::json::{SCHEMA, write_document};
 use crate::numbers::{grouped, plural, unpredictable_branches};
+use crate::plan::matched;
 
 /// The name of the step that uses the counts before the optimizer.
 const EARLY: &str = "early";
@@ -142,8 +145,8 @@ impl Optimization {
 pub enum PlanSource {
     /// A run of the program.
     Training,
-    /// So many files.
-    Files(usize),
+    /// So many files. The functions and counts that were found again in the program.
+    Files(usize, Summary),
 }
 
 /// Writes the optimization as text.
@@ -175,9 +178,9 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
     } = optimization;
     // The name of a file may have a line break.
     let [program, output] = [program, output].map(|name| name.replace('\n', "\\n"));
-    let source = match source {
-        PlanSource::Training => "training".to_owned(),
-        PlanSource::Files(count) => plural(*count as u64, "plan"),
+    let (source, summary) = match source {
+        PlanSource::Training => ("training".to_owned(), None),
+        PlanSource::Files(count, summary) => (plural(*count as u64, "plan"), Some(summary)),
     };
     let functions = plural(*functions as u64, "function");
     writeln!(
@@ -186,6 +189,9 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         grouped(*functions_that_ran as u64),
         grouped(*planned_functions)
     )?;
+    if let Some(summary) = summary {
+        writeln!(out, "matched       {}", matched(summary))?;
+    }
     let recipe = grouped(*recipe_size as u64);
     writeln!(out, "recipe        {recipe} bytes of {program}")?;
     let pairs = plural(*pairs as u64, "pair");
@@ -341,6 +347,10 @@ pub fn json(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()> 
         functions: optimization.functions,
         functions_that_ran: optimization.functions_that_ran,
         planned_functions: optimization.planned_functions,
+        matched: match optimization.source {
+            PlanSource::Training => None,
+            PlanSource::Files(_, summary) => Some(summary.into()),
+        },
         recipe_bytes: optimization.recipe_size,
         unpredictable_branches: optimization.unpredictable_branches,
         late_functions: optimization.late_functions,
@@ -371,6 +381,7 @@ struct Document {
     functions: usize,
     functions_that_ran: usize,
     planned_functions: u64,
+    matched: Option<MatchedRecord>,
     recipe_bytes: usize,
     unpredictable_branches: usize,
     late_functions: usize,
@@ -380,6 +391,31 @@ struct Document {
     prefetches: usize,
     prefetch: Option<GainRecord>,
     order: Option<GainRecord>,
+}
+
+#[derive(Serialize)]
+struct MatchedRecord {
+    unchanged: usize,
+    changed: usize,
+    gone: usize,
+    changed_executions: Count,
+    changed_matched: Count,
+    executions: Count,
+    matched: Count,
+}
+
+impl From<Summary> for MatchedRecord {
+    fn from(summary: Summary) -> Self {
+        Self {
+            unchanged: summary.unchanged,
+            changed: summary.changed,
+            gone: summary.gone,
+            changed_executions: summary.changed_executions,
+            changed_matched: summary.changed_matched,
+            executions: summary.executions,
+            matched: summary.matched,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -540,6 +576,50 @@ early counts  kept: the program is faster
 app.fast is optimized
 ";
         assert_eq!(text, expect);
+    }
+
+    #[test]
+    fn given_plans_say_how_much_was_matched() {
+        let summary = Summary {
+            unchanged: 30,
+            changed: 8,
+            gone: 4,
+            changed_executions: Count(1000),
+            changed_matched: Count(920),
+            executions: Count(10_000),
+            matched: Count(9_700),
+        };
+        let optimization = Optimization {
+            source: PlanSource::Files(2, summary),
+            ..example(Verdict::Faster)
+        };
+        let text = written(|out| write(&optimization, out));
+        let mut lines = text.lines();
+        let expect = [
+            "plan          120 functions from 2 plans: 75 ran, 118 are in the program",
+            "matched       42 functions: 30 unchanged, 8 changed (92.0 % of their counts), 4 gone; 97.0 % of all counts",
+        ];
+        assert_eq!([lines.next(), lines.next()], expect.map(Some));
+        let text = written(|out| json(&optimization, out));
+        let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let expect = serde_json::json!({
+            "unchanged": 30, "changed": 8, "gone": 4, "changed_executions": 1000,
+            "changed_matched": 920, "executions": 10_000, "matched": 9_700,
+        });
+        assert_eq!(document["matched"], expect);
+        let text = written(|out| json(&example(Verdict::Faster), out));
+        assert!(text.contains("\"matched\": null"), "{text}");
+    }
+
+    #[test]
+    fn a_plan_that_fits_is_unchanged() {
+        let summary = Summary {
+            unchanged: 1,
+            executions: Count(7),
+            matched: Count(7),
+            ..Summary::default()
+        };
+        assert_eq!(matched(&summary), "1 function: 1 unchanged");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
+use holloway_analysis::old_plans::Summary;
 use holloway_format::{Count, FunctionPlan, Plan};
 
 use crate::names::display;
@@ -109,9 +110,38 @@ pub fn diff(first: &Plan, second: &Plan, top: usize, out: &mut dyn Write) -> io:
     Ok(())
 }
 
+/// How much of a plan was carried over to a program:
+/// `42 functions: 30 unchanged, 8 changed (92 % of their counts), 4 gone; 97 % of all counts`.
+pub fn matched(summary: &Summary) -> String {
+    let Summary {
+        unchanged,
+        changed,
+        gone,
+        changed_executions,
+        changed_matched,
+        executions,
+        matched,
+    } = summary;
+    let functions = plural(summary.functions() as u64, "function");
+    let [unchanged, number, gone_text] =
+        [unchanged, changed, gone].map(|&number| grouped(number as u64));
+    let mut text = format!("{functions}: {unchanged} unchanged");
+    if *changed > 0 {
+        let part = share(changed_matched.0, changed_executions.0);
+        text += &format!(", {number} changed ({part} of their counts)");
+    }
+    if *gone > 0 {
+        text += &format!(", {gone_text} gone");
+    }
+    if !summary.is_complete() {
+        text += &format!("; {} of all counts", share(matched.0, executions.0));
+    }
+    text
+}
+
 /// Executions of the function's edges, and its calls.
 fn weight(function: &FunctionPlan) -> Count {
-    sum(function.taken.values().copied()).saturating_add(function.calls)
+    function.executions()
 }
 
 /// Plans are edited by hand, so the sum of their counts may exceed 64 bits.

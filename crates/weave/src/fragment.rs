@@ -1,14 +1,14 @@
 //! The path map's record of an instrumented function.
 
 use holloway_flow::{DagEdgeKind, Numbering};
-use holloway_format::{BlockMap, Callee, DagEdgeMap, DagKind, EdgeMap, FunctionMap, Place};
+use holloway_format::{BlockMap, DagEdgeMap, DagKind, EdgeMap, FunctionMap, Place};
 use holloway_llvm::{AttributeKind, Function, Instruction, Opcode, TypeKind};
 
 use crate::instrument::insert::CountPlacement;
 use crate::instrument::plan::{Plan, PlannedCounts};
-use crate::lower::{LoweredFunction, Part, Scopes, SubprogramCache, calls, is_counted, map_kind};
+use crate::lower::{LoweredFunction, Part, Scopes, SubprogramCache, is_counted, map_kind};
 use crate::options::{EarlyBuild, ModuleOptions};
-use crate::{cases, facts, loads, loops};
+use crate::{cases, contents, facts, loads, loops};
 
 /// The record of a function.
 pub(crate) fn function_map<'m>(
@@ -76,7 +76,10 @@ pub(crate) fn function_map<'m>(
         cases: cases::names(lowered),
         leaks,
         facts,
-        callees: callees(lowered, options),
+        contents: match options.early {
+            Some(EarlyBuild::Training | EarlyBuild::Optimized(_)) => contents::contents(lowered),
+            Some(EarlyBuild::Plain) | None => Vec::new(),
+        },
     };
     match &plan.counts {
         PlannedCounts::Paths(numbering) => {
@@ -160,25 +163,6 @@ fn select_count(lowered: &LoweredFunction<'_>) -> u32 {
             && instruction.value().operand(0).kind().kind() == TypeKind::Integer(1)
     });
     u32::try_from(choices.count()).unwrap_or(u32::MAX)
-}
-
-/// The direct calls of a program that is trained on its optimized code. They say which functions
-/// belong together.
-fn callees(lowered: &LoweredFunction<'_>, options: &ModuleOptions) -> Vec<Callee> {
-    if !matches!(options.early, Some(EarlyBuild::Optimized(_))) {
-        return Vec::new();
-    }
-    let of_node = |(block, node): (u32, &Part)| {
-        let instructions = &lowered.parts.blocks[node.block].instructions[node.from..node.to];
-        let called = instructions.iter().filter(|call| calls(**call));
-        let called = called.filter_map(|call| call.callee().as_function());
-        let callee = move |function: Function<'_>| Callee {
-            block,
-            name: function.name().as_str().into(),
-        };
-        called.map(callee).collect::<Vec<_>>()
-    };
-    (0..).zip(&lowered.nodes).flat_map(of_node).collect()
 }
 
 fn is_jump(instruction: Instruction<'_>) -> bool {

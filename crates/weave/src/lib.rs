@@ -18,6 +18,7 @@ pub mod archive;
 pub mod cache;
 mod cases;
 mod constructors;
+mod contents;
 mod early;
 mod emit;
 mod error;

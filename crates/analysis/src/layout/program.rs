@@ -1,7 +1,7 @@
 //! Makes the call graph of a program from its counts, and chooses an order of its functions.
 //!
 //! The path map of a program in training names the direct callees of each block
-//! ([`FunctionMap::callees`](holloway_format::FunctionMap::callees)), and the run has counted the
+//! ([`FunctionMap::contents`](holloway_format::FunctionMap::contents)), and the run has counted the
 //! targets of its indirect calls. A name stands for the function of the caller's module, or else for
 //! the first function of this name. Calls of other functions, such as those of the C library, are
 //! left out.
@@ -59,9 +59,10 @@ fn call_graph(run: &RunProfile, name_of: impl Fn(CallTarget) -> Text) -> CallGra
     let mut calls = Vec::new();
     for (caller, function) in run.functions.iter().enumerate() {
         let flow = function.flow();
-        let direct = function.map.callees.iter().map(|callee| {
-            let count = flow.blocks[callee.block as usize];
-            (callee.name.clone(), count)
+        let blocks = function.map.contents.iter().zip(&flow.blocks);
+        let direct = blocks.flat_map(|(content, &count)| {
+            let callees = content.callees.iter();
+            callees.map(move |callee| (callee.clone(), count))
         });
         let indirect = function.targets.iter();
         let indirect = indirect.map(|&(target, count)| (name_of(target), count));
@@ -114,7 +115,7 @@ impl<'r> Names<'r> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use holloway_format::{CallTarget, Callee, FunctionMap, Outcome, Text};
+    use holloway_format::{BlockContent, CallTarget, FunctionMap, Outcome, Text};
     use holloway_testkit::build::{Counts, function, image, module, profile};
 
     use super::{program_order, random_orders};
@@ -126,11 +127,8 @@ mod tests {
             .block(2000, &[(0, 1)])
             .block(0, &[]);
         let mut map = map.edge(0, 1, Outcome::Return).done();
-        let callees = callees.iter().map(|&name| Callee {
-            block: 0,
-            name: name.into(),
-        });
-        map.callees = callees.collect();
+        let callees = callees.iter().map(|&name| name.into()).collect();
+        map.contents = vec![BlockContent { hash: 0, callees }, BlockContent::default()];
         map
     }
 

@@ -2,8 +2,8 @@
 
 use crate::checksum::numbered_crc;
 use crate::frames::FrameWriter;
-use crate::map::callees::put_callees;
 use crate::map::cases::put_cases;
+use crate::map::contents::put_contents;
 use crate::map::facts::put_facts;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeMap, Outcome};
@@ -153,11 +153,11 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
         put_cases(out, strings, &function.cases);
         put_list(out, &function.leaks);
     }
-    if !function.facts.is_empty() || !function.callees.is_empty() {
+    if !function.facts.is_empty() || !function.contents.is_empty() {
         put_facts(out, &function.facts, &mut last_line);
     }
-    if !function.callees.is_empty() {
-        put_callees(out, strings, &function.callees);
+    if !function.contents.is_empty() {
+        put_contents(out, strings, &function.contents);
     }
 }
 
@@ -169,7 +169,7 @@ fn has_optional_lists(function: &FunctionMap) -> bool {
         || !function.cases.is_empty()
         || !function.leaks.is_empty()
         || !function.facts.is_empty()
-        || !function.callees.is_empty()
+        || !function.contents.is_empty()
 }
 
 /// Writes a list of numbers. Each number is written as the difference from its predecessor + 1.

@@ -1,7 +1,7 @@
 //! An instrumented function: its graph, its numbering, and the offset of its counters.
 
-use crate::map::callees::Callee;
 use crate::map::cases::CaseNames;
+use crate::map::contents::BlockContent;
 use crate::map::facts::BlockFact;
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, implied_ends};
 use crate::map::loads::Load;
@@ -67,8 +67,8 @@ pub struct FunctionMap {
     pub leaks: Vec<u32>,
     /// What the code of blocks does, in order of the blocks.
     pub facts: Vec<BlockFact>,
-    /// Direct calls, in order of their blocks. Empty except in training (`holloway optimize`).
-    pub callees: Vec<Callee>,
+    /// The content of each block, in builds for training. Empty in other builds.
+    pub contents: Vec<BlockContent>,
 }
 
 /// The position of a function's counters in a thread's block. Offsets are in bytes from the counter

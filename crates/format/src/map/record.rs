@@ -4,8 +4,8 @@
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
-use crate::map::callees::read_callees;
 use crate::map::cases::read_cases;
+use crate::map::contents::read_contents;
 use crate::map::counters::FunctionCounters;
 use crate::map::facts::read_facts;
 use crate::map::function::{Counters, FunctionMap};
@@ -65,7 +65,7 @@ pub(super) fn read_function(
         Err(_) => read_list(cursor, block_count, "number of leaks")?,
     };
     let facts = read_facts(cursor, block_count, &mut places)?;
-    let callees = read_callees(cursor, block_count, strings)?;
+    let contents = read_contents(cursor, strings)?;
     cursor.end()?;
     Ok(FunctionMap {
         name,
@@ -91,7 +91,7 @@ pub(super) fn read_function(
         cases,
         leaks,
         facts,
-        callees,
+        contents,
     })
 }
 

@@ -10,6 +10,7 @@
 //!    If a branch may be hard to predict, train a second time and mark such branches in the plan.
 //!    They become selects in another build. Last, train a build that uses the plan, for late counts.
 //!    Another run finds the loads that wait for memory.
+//!    A plan that is given is first turned into one of this program by `old_plans`.
 //! 3. `builds`: link each build in several orders of functions. `measure`: run the builds in
 //!    interleaved rounds, after pairs of the program with itself. Compare what they print, and count
 //!    their instructions.
@@ -22,6 +23,7 @@ pub(crate) mod carried;
 mod later_steps;
 mod measure;
 mod names;
+pub(crate) mod old_plans;
 pub(crate) mod training;
 
 use std::ffi::OsString;
@@ -30,13 +32,14 @@ use std::path::Path;
 use std::process::{ExitCode, Stdio};
 
 use holloway_analysis::layout::random_orders;
+use holloway_analysis::old_plans::CarriedOver;
 use holloway_analysis::paired::{Instructions, Verdict};
 use holloway_format::{Plan, Text};
 use holloway_report::optimize::{self, Measurement, Optimization, PlanSource};
 
 use crate::cli::OutputFormat;
 use crate::cli::optimize::{OptimizeArgs, OptimizeOptions};
-use crate::failure::{Context, Failure, Result};
+use crate::failure::{Failure, Result};
 use crate::printing::write_out;
 use crate::status;
 use builds::{Build, Builds, Linker};
@@ -81,7 +84,10 @@ pub(crate) fn optimize(
             training::train(&carried, args, Stdio::null())?,
             PlanSource::Training,
         ),
-        files => (read_plans(files)?, PlanSource::Files(files.len())),
+        files => {
+            let CarriedOver { plan, summary, .. } = old_plans::carry_over(&carried, files)?;
+            (plan, PlanSource::Files(files.len(), summary))
+        }
     };
     if let Some(file) = &options.write_plan {
         carried::write_plan(file, &plan)?;
@@ -271,18 +277,4 @@ fn decide(measured: &Measured) -> Result<Decision> {
         late,
         late_instructions: measured.instructions(before, build),
     })
-}
-
-/// Reads plans, and adds up their counts.
-///
-/// # Errors
-/// If a file cannot be read, or is no plan.
-pub(crate) fn read_plans(files: &[std::path::PathBuf]) -> Result<Plan> {
-    let mut sum = Plan::default();
-    for file in files {
-        let bytes = std::fs::read(file).cannot(|| format!("read {}", file.display()))?;
-        let plan = Plan::parse(&bytes).cannot(|| format!("take {} for a plan", file.display()))?;
-        sum.add_plan(plan);
-    }
-    Ok(sum)
 }

@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::process::{ExitCode, Stdio};
 
-use holloway_format::Plan;
+use holloway_analysis::old_plans::CarriedOver;
 use holloway_report::plan as report;
 
 use crate::cli::optimize::{ApplyPlanArgs, DiffPlanArgs, PlanArgs, PlanCommand, TrainArgs};
 use crate::commands::optimize::carried::{Carried, check_output, copy_program, write_plan};
-use crate::commands::optimize::{read_plans, training};
+use crate::commands::optimize::old_plans::{self, read_plan};
+use crate::commands::optimize::training;
 use crate::failure::Result;
 use crate::printing::write_out;
 use crate::status;
@@ -21,7 +22,7 @@ pub(crate) fn main(args: &PlanArgs) -> Result<ExitCode> {
     match &args.command {
         PlanCommand::Train(args) => train(args)?,
         PlanCommand::Show(args) => {
-            let plan = read(&args.plan)?;
+            let plan = read_plan(&args.plan)?;
             print(|out| report::show(&plan, args.top, out))?;
         }
         PlanCommand::Diff(args) => diff(args)?,
@@ -38,14 +39,15 @@ fn train(args: &TrainArgs) -> Result<()> {
 }
 
 fn diff(args: &DiffPlanArgs) -> Result<()> {
-    let (first, second) = (read(&args.first)?, read(&args.second)?);
+    let (first, second) = (read_plan(&args.first)?, read_plan(&args.second)?);
     print(|out| report::diff(&first, &second, args.top, out))
 }
 
 fn apply(args: &ApplyPlanArgs) -> Result<()> {
     check_output(&args.output, args.plan.iter().chain([&args.program]))?;
-    let plan = read_plans(&args.plan)?;
     let carried = Carried::unpack(&args.program)?;
+    let CarriedOver { plan, summary, .. } = old_plans::carry_over(&carried, &args.plan)?;
+    status::line("Matched", &report::matched(&summary));
     let order = match plan.order() {
         [] => &[],
         order if carried.takes_order() => order,
@@ -60,10 +62,6 @@ fn apply(args: &ApplyPlanArgs) -> Result<()> {
     copy_program(&optimized, &args.output)?;
     status::line("Wrote", &status::shown(&args.output).to_string());
     Ok(())
-}
-
-fn read(file: &std::path::Path) -> Result<Plan> {
-    read_plans(&[file.to_owned()])
 }
 
 fn print(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {

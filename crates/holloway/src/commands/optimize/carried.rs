@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use holloway_analysis::RunProfile;
+use holloway_analysis::old_plans::function_code;
 use holloway_collect::collector::{self, Measurement};
 use holloway_collect::error::RunError;
 use holloway_collect::run_directory;
@@ -146,12 +147,25 @@ impl Carried {
     pub(crate) fn apply(&self, plan: &Plan, order: &[Text], name: &str) -> Result<(PathBuf, u64)> {
         let (optimized, planned) = self.link(Purpose::Optimized(plan), order, name)?;
         if planned == 0 {
-            return Err(Failure::new(format_args!(
-                "the plan has no function of {}: it is of another program or another build; train this one",
-                self.program.display()
-            )));
+            return Err(self.no_function());
         }
         Ok((optimized, planned))
+    }
+
+    /// The failure of a plan without any function of the program.
+    pub(super) fn no_function(&self) -> Failure {
+        Failure::new(format_args!(
+            "the plan has no function of {}: it is of another program or another build; train this one",
+            self.program.display()
+        ))
+    }
+
+    /// Builds the program for training, to find its functions.
+    ///
+    /// # Errors
+    /// If the program cannot be linked.
+    pub(super) fn for_training(&self) -> Result<PathBuf> {
+        Ok(self.link(Purpose::Training, &[], "functions")?.0)
     }
 
     /// Links the program. The functions of `order`, given by their linkage names, come first; if it is
@@ -217,6 +231,7 @@ pub(super) fn plan_of(run: &RunProfile, names: &FunctionNames) -> Plan {
         for &(target, count) in &function.targets {
             plan.add_target(target.site.into(), names.of(target), count);
         }
+        plan.code = function_code(&function.map).filter(|_| plan.ran());
         let name = function.map.linkage_name.clone();
         (name, function.map.graph_hash(), plan)
     });

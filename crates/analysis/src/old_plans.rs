@@ -1,0 +1,223 @@
+//! Plans of old programs: the counts of a plan, for a program that has changed since.
+//!
+//! `functions` pairs the functions of the plan and of the program. A function with the same graph
+//! keeps its counts. For a function with another graph, `blocks` pairs its blocks, and `counts` gives
+//! it the counts of unchanged edges and a flow that fits. Functions of which too little is found again
+//! get no counts. `unchanged` says which functions keep more than counts.
+
+mod balance;
+mod blocks;
+mod code;
+mod counts;
+mod functions;
+mod names;
+mod program;
+mod unchanged;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holloway_format::{Count, FunctionPlan, Plan, Text};
+
+use counts::{ChangedCounts, changed_counts};
+use functions::{Key, pair_functions};
+use unchanged::{Equal, unchanged};
+
+pub use code::function_code;
+pub use program::Program;
+
+/// A plan for a program, made of the plan of an old one.
+#[derive(Clone, Debug, Default)]
+pub struct CarriedOver {
+    /// The plan for the program.
+    pub plan: Plan,
+    /// What was carried over.
+    pub summary: Summary,
+    /// The branches that the old plan marks as unpredictable although they are no conditions: the
+    /// function and the edge.
+    pub no_conditions: Vec<(Text, usize)>,
+}
+
+/// How much of a plan was carried over. Executions are those of functions and edges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Functions with the same graph.
+    pub unchanged: usize,
+    /// Functions with another graph that got counts.
+    pub changed: usize,
+    /// Functions that the program does not have, or of which too little was found again.
+    pub gone: usize,
+    /// The executions of the changed functions.
+    pub changed_executions: Count,
+    /// Those of them on unchanged edges.
+    pub changed_matched: Count,
+    /// The executions of all functions.
+    pub executions: Count,
+    /// Those of them that were carried over.
+    pub matched: Count,
+}
+
+impl Summary {
+    /// The number of the plan's functions.
+    pub fn functions(&self) -> usize {
+        self.unchanged + self.changed + self.gone
+    }
+
+    /// Whether the plan fits the program as it is.
+    pub fn is_complete(&self) -> bool {
+        self.changed == 0 && self.gone == 0
+    }
+
+    /// Whether anything was found again. A function without executions that has changed does not
+    /// count: only its name is known.
+    pub fn has_matches(&self) -> bool {
+        self.unchanged > 0 || self.matched > Count::ZERO
+    }
+
+    /// Adds what was carried over of another plan.
+    pub fn add(&mut self, other: Self) {
+        self.unchanged += other.unchanged;
+        self.changed += other.changed;
+        self.gone += other.gone;
+        let sums = [
+            (&mut self.changed_executions, other.changed_executions),
+            (&mut self.changed_matched, other.changed_matched),
+            (&mut self.executions, other.executions),
+            (&mut self.matched, other.matched),
+        ];
+        for (sum, count) in sums {
+            *sum = sum.saturating_add(count);
+        }
+    }
+}
+
+/// Makes a plan for `program` of a plan for an earlier version of it.
+pub fn carry_over(plan: &Plan, program: &Program) -> CarriedOver {
+    let pairs = pair_functions(plan, program);
+    let same = unchanged(plan, program, &pairs, Equal::Code);
+    let mut carried = CarriedOver::default();
+    for (name, hash, function) in plan.functions() {
+        let key = (name.clone(), hash);
+        let executions = function.executions();
+        carried.summary.executions = carried.summary.executions.saturating_add(executions);
+        match pairs.get(&key) {
+            Some(new) if new.1 == hash => {
+                carried.add_unchanged(function, new, program, &pairs, same.contains(&key));
+            }
+            Some(new) => carried.add_changed(function, new, program),
+            None => carried.summary.gone += 1,
+        }
+    }
+    carried.add_late(plan, &pairs, &same);
+    carried.add_prefetches(plan, program, &pairs);
+    // A function that is gone has no section, so its place in the order means nothing.
+    let order = plan.order().iter().map(|name| new_name(name, &pairs));
+    carried.plan.set_order(order.collect());
+    carried
+}
+
+impl CarriedOver {
+    fn add_unchanged(
+        &mut self,
+        function: &FunctionPlan,
+        (name, hash): &Key,
+        program: &Program,
+        pairs: &BTreeMap<Key, Key>,
+        is_same: bool,
+    ) {
+        let new = &program.functions[&(name.clone(), *hash)];
+        let mut carried = FunctionPlan {
+            calls: function.calls,
+            edge_count: function.edge_count,
+            taken: function.taken.clone(),
+            code: new.code.clone().filter(|_| function.ran()),
+            ..FunctionPlan::default()
+        };
+        if is_same {
+            carried.unpredictable = function.unpredictable.clone();
+            for ((site, target), &count) in &function.targets {
+                carried.add_target(*site, new_name(target, pairs), count);
+            }
+        }
+        carried.unpredictable.retain(|&edge, _| {
+            let is_condition = new.is_condition.get(edge) == Some(&true);
+            if !is_condition {
+                self.no_conditions.push((name.clone(), edge));
+            }
+            is_condition
+        });
+        self.summary.unchanged += 1;
+        self.summary.matched = self.summary.matched.saturating_add(function.executions());
+        self.plan.add(name.clone(), *hash, carried);
+    }
+
+    fn add_changed(&mut self, function: &FunctionPlan, new: &Key, program: &Program) {
+        let code = program.functions[new].code.as_ref();
+        let Some(ChangedCounts {
+            function: counts,
+            kept,
+        }) = code.and_then(|code| changed_counts(function, code))
+        else {
+            self.summary.gone += 1;
+            return;
+        };
+        let summary = &mut self.summary;
+        summary.changed += 1;
+        summary.changed_executions = summary
+            .changed_executions
+            .saturating_add(function.executions());
+        summary.changed_matched = summary.changed_matched.saturating_add(kept);
+        summary.matched = summary.matched.saturating_add(kept);
+        self.plan.add(new.0.clone(), new.1, counts);
+    }
+
+    /// Adds the late counts of functions that are the same. Functions without early counts, such as
+    /// clones, keep their late counts if all functions are the same.
+    fn add_late(&mut self, plan: &Plan, pairs: &BTreeMap<Key, Key>, same: &BTreeSet<Key>) {
+        let are_all_same = same.len() == plan.functions().len();
+        let late = plan.late().filter_map(|(name, hash, function)| {
+            let keys = of_name(pairs, name);
+            let is_same = match keys.is_empty() {
+                true => are_all_same,
+                false => keys.iter().all(|(old, _)| same.contains(*old)),
+            };
+            let mut function = function.clone();
+            let targets = std::mem::take(&mut function.targets);
+            for ((site, target), count) in targets {
+                function.add_target(site, new_name(&target, pairs), count);
+            }
+            is_same.then(|| (new_name(name, pairs), hash, function))
+        });
+        self.plan.add_late(late.collect());
+    }
+
+    /// Adds the loads to prefetch of functions whose code and lines are the same.
+    fn add_prefetches(&mut self, plan: &Plan, program: &Program, pairs: &BTreeMap<Key, Key>) {
+        if plan.prefetch_count() == 0 {
+            return;
+        }
+        let same = unchanged(plan, program, pairs, Equal::CodeAndPlaces);
+        let names: BTreeSet<&Text> = same.iter().map(|(name, _)| name).collect();
+        for name in names {
+            if of_name(pairs, name)
+                .iter()
+                .all(|(old, _)| same.contains(*old))
+            {
+                for &load in plan.prefetches(name) {
+                    self.plan.add_prefetch(new_name(name, pairs), load);
+                }
+            }
+        }
+    }
+}
+
+/// The pairs whose old function has this name.
+fn of_name<'a>(pairs: &'a BTreeMap<Key, Key>, name: &Text) -> Vec<(&'a Key, &'a Key)> {
+    let all = (name.clone(), 0)..=(name.clone(), u64::MAX);
+    pairs.range(all).collect()
+}
+
+/// The new name of a function. Functions that the plan does not count keep their name.
+fn new_name(name: &Text, pairs: &BTreeMap<Key, Key>) -> Text {
+    let pair = of_name(pairs, name).into_iter().next();
+    pair.map_or(name, |(_, (new, _))| new).clone()
+}

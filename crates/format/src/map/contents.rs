@@ -1,0 +1,64 @@
+//! The contents of blocks: what their instructions do, and which functions they call. Only builds for
+//! training have them.
+//!
+//! In a function's record, the list comes after the leaks. The records of earlier versions end
+//! before it.
+//! ```text
+//! list of contents, one for each block: 4 bytes hash  list of strings
+//! ```
+//! Example: the entry block of an empty function calls the function with string 7, and the exit is
+//! empty. The record has no loads, selects, loops, cases, or leaks:
+//! `00  00 00  00  00  02  12 34 56 78 01 07  00 00 00 00 00`.
+
+use crate::cursor::Cursor;
+use crate::error::FormatError;
+use crate::map::strings::{StringWriter, Strings};
+use crate::text::Text;
+use crate::varint::put;
+
+/// The content of a block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockContent {
+    /// A hash of the instructions, without their operands. If the block has several parts, the first
+    /// part has the hash and the callees of the whole block, and the others have none.
+    pub hash: u32,
+    /// The linkage names of the functions that the block calls directly, in order.
+    pub callees: Vec<Text>,
+}
+
+pub(super) fn put_contents<'a>(
+    out: &mut Vec<u8>,
+    strings: &mut StringWriter<'a>,
+    contents: &'a [BlockContent],
+) {
+    put(out, contents.len() as u64);
+    for BlockContent { hash, callees } in contents {
+        out.extend_from_slice(&hash.to_le_bytes());
+        put(out, callees.len() as u64);
+        for callee in callees {
+            put(out, strings.number(callee).into());
+        }
+    }
+}
+
+pub(super) fn read_contents(
+    cursor: &mut Cursor<'_>,
+    strings: &Strings,
+) -> Result<Vec<BlockContent>, FormatError> {
+    if cursor.end().is_ok() {
+        return Ok(Vec::new());
+    }
+    let count = cursor.count(5, "number of contents of blocks")?;
+    let mut contents = Vec::with_capacity(count);
+    for _ in 0..count {
+        let hash = cursor.u32()?;
+        let callees = cursor.count(1, "number of callees")?;
+        let callees = (0..callees).map(|_| {
+            let offset = cursor.offset();
+            strings.get(cursor.var32()?, offset)
+        });
+        let callees = callees.collect::<Result<_, _>>()?;
+        contents.push(BlockContent { hash, callees });
+    }
+    Ok(contents)
+}

@@ -26,6 +26,9 @@ pub const MISPREDICTION: u64 = 80;
 /// 64 bytes and its `free` execute 60 to 110 instructions there.
 pub const ALLOCATION: u64 = 100;
 
+/// Advice with a smaller bound than this share of the run is left out.
+pub const LEAST_SHARE: f64 = 0.01;
+
 /// The most instructions of a test that a decision avoids: to load, to mask, to compare, to branch.
 pub const TEST: u64 = 4;
 

@@ -13,19 +13,14 @@ pub mod busy_wait;
 pub mod bytes;
 pub mod cost;
 pub mod decided;
+mod evidence;
 mod natural_loop;
 pub mod period;
 pub mod same_outcome;
 pub mod unpredictable;
 pub mod waiting_loads;
 
-use holloway_format::{Place, Text};
-
-use crate::branches::{self, PreviousPaths};
-use crate::loops::LoopsRun;
-use crate::run::{Function, RunProfile};
-use crate::trail::frames;
-use crate::variation::VariationRun;
+use crate::branches;
 
 use allocation::Allocation;
 use busy_wait::BusyWait;
@@ -37,24 +32,8 @@ use same_outcome::SameOutcome;
 use unpredictable::Unpredictable;
 use waiting_loads::WaitingLoads;
 
-pub use cost::Saving;
-
-/// Advice with a smaller bound than this share of the run is left out.
-pub const LEAST_SHARE: f64 = 0.01;
-
-/// The parts of a run that advice is derived from.
-pub struct Evidence<'a> {
-    /// The counts.
-    pub run: &'a RunProfile,
-    /// How often sequences of paths ran: of loops and traces.
-    pub previous_paths: Option<&'a PreviousPaths>,
-    /// The sequences of paths over iterations.
-    pub loops: Option<&'a LoopsRun>,
-    /// The times of paths.
-    pub variation: Option<&'a VariationRun>,
-    /// Whether a file belongs to a library that the user does not change.
-    pub is_library: fn(&str) -> bool,
-}
+pub use cost::{LEAST_SHARE, Saving};
+pub use evidence::{Evidence, Found};
 
 /// The kinds of advice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -155,17 +134,7 @@ impl Finding {
 }
 
 /// A piece of advice.
-#[derive(Clone, Debug)]
-pub struct Advice<'a> {
-    /// The function.
-    pub function: &'a Function,
-    /// The place in the source.
-    pub place: Option<Place>,
-    /// The evidence.
-    pub finding: Finding,
-    /// The upper bound on the saving.
-    pub saving: Saving,
-}
+pub type Advice<'a> = Found<'a, Finding>;
 
 /// The advice for a run.
 #[derive(Clone, Debug)]
@@ -183,19 +152,43 @@ pub fn advise<'a>(evidence: &Evidence<'a>) -> Advised<'a> {
     let model = Model::new(evidence.run, ranking.mispredictions);
     let (mut pieces, mut missing) = (Vec::new(), Vec::new());
     for kind in Kind::ALL {
-        if !evidence.has(kind.need()) {
+        if !has(evidence, kind.need()) {
             missing.push(kind);
             continue;
         }
         match kind {
-            Kind::BusyWait => pieces.extend(busy_wait::find(evidence, &model)),
-            Kind::SameOutcome => pieces.extend(same_outcome::find(evidence, &model)),
-            Kind::Decided => pieces.extend(decided::find(evidence, &model)),
-            Kind::Period => pieces.extend(period::find(evidence, &model)),
-            Kind::Allocation => pieces.extend(allocation::find(evidence, &model)),
-            Kind::Bytes => pieces.extend(bytes::find(evidence, &model)),
-            Kind::Unpredictable => pieces.extend(unpredictable::find(evidence, &ranking, &model)),
-            Kind::WaitingLoads => pieces.extend(waiting_loads::find(evidence)),
+            Kind::BusyWait => add(
+                &mut pieces,
+                busy_wait::find(evidence, &model),
+                Finding::BusyWait,
+            ),
+            Kind::SameOutcome => add(
+                &mut pieces,
+                same_outcome::find(evidence, &model),
+                Finding::SameOutcome,
+            ),
+            Kind::Decided => add(
+                &mut pieces,
+                decided::find(evidence, &model),
+                Finding::Decided,
+            ),
+            Kind::Period => add(&mut pieces, period::find(evidence, &model), Finding::Period),
+            Kind::Allocation => add(
+                &mut pieces,
+                allocation::find(evidence, &model),
+                Finding::Allocation,
+            ),
+            Kind::Bytes => add(&mut pieces, bytes::find(evidence, &model), Finding::Bytes),
+            Kind::Unpredictable => add(
+                &mut pieces,
+                unpredictable::find(evidence, &ranking, &model),
+                Finding::Unpredictable,
+            ),
+            Kind::WaitingLoads => add(
+                &mut pieces,
+                waiting_loads::find(evidence),
+                Finding::WaitingLoads,
+            ),
         }
     }
     pieces.retain(|piece: &Advice<'_>| {
@@ -206,32 +199,27 @@ pub fn advise<'a>(evidence: &Evidence<'a>) -> Advised<'a> {
     Advised { pieces, missing }
 }
 
-impl Evidence<'_> {
-    /// Whether the run has some data.
-    fn has(&self, need: Need) -> bool {
-        match need {
-            Need::Counts => true,
-            Need::Paths => self
-                .run
-                .functions
-                .iter()
-                .any(|function| function.graph().is_some()),
-            Need::Sequences => self.previous_paths.is_some(),
-            Need::Loops => self.loops.is_some(),
-            Need::Times => self.variation.is_some(),
-        }
-    }
+/// Adds what a kind of advice found.
+fn add<'a, F>(pieces: &mut Vec<Advice<'a>>, found: Vec<Found<'a, F>>, finding: fn(F) -> Finding) {
+    pieces.extend(found.into_iter().map(|found| Found {
+        function: found.function,
+        place: found.place,
+        finding: finding(found.finding),
+        saving: found.saving,
+    }));
+}
 
-    /// Whether a place is in the user's code, or was inlined into it. An unknown place is.
-    fn is_users_code(&self, function: &Function, place: Option<Place>) -> bool {
-        place.is_none_or(|place| self.users_line(function, place).is_some())
-    }
-
-    /// The file and line of a place in the innermost frame of the user's code.
-    fn users_line<'f>(&self, function: &'f Function, place: Place) -> Option<(&'f Text, u32)> {
-        let frames = frames(&function.map, &place);
-        let mut lines =
-            frames.map(|frame| (&function.map.scopes[frame.scope as usize].file, frame.line));
-        lines.find(|(file, _)| !(self.is_library)(file))
+/// Whether a run has some data.
+fn has(evidence: &Evidence<'_>, need: Need) -> bool {
+    match need {
+        Need::Counts => true,
+        Need::Paths => evidence
+            .run
+            .functions
+            .iter()
+            .any(|function| function.graph().is_some()),
+        Need::Sequences => evidence.previous_paths.is_some(),
+        Need::Loops => evidence.loops.is_some(),
+        Need::Times => evidence.variation.is_some(),
     }
 }

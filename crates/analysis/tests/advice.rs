@@ -117,7 +117,7 @@ fn busy_waits_may_save_the_loop() {
         (Count(5000), Unit::Instructions)
     );
     // The exit of the loop is mispredicted 10 times, and its second context costs one more.
-    assert!((0.9..0.97).contains(&saving.share), "{saving:?}");
+    assert!((0.8..0.9).contains(&saving.share), "{saving:?}");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_decision_that_was_made_before_is_found() {
 }
 
 #[test]
-fn unpredictable_branches_cost_twenty_instructions() {
+fn unpredictable_branches_cost_eighty_instructions() {
     let map = diamonds();
     let found = findings(&run_of(map.clone(), &paths(&map, &[30, 0, 0, 70])));
     let expected = Finding::Unpredictable(Unpredictable {
@@ -256,7 +256,7 @@ fn unpredictable_branches_cost_twenty_instructions() {
         .iter()
         .find(|(finding, _)| *finding == expected)
         .unwrap();
-    assert_eq!(saving.amount, Count(600));
+    assert_eq!(saving.amount, Count(2400));
     let predictable = findings(&run_of(map.clone(), &paths(&map, &[5, 0, 0, 95])));
     assert!(
         predictable

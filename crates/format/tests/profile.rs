@@ -319,7 +319,7 @@ fn another_build_is_rejected() {
     }
 }
 
-/// Versions 2 and 3 of sealed profiles have the same layout.
+/// Versions 2 to 4 of sealed profiles have the same layout.
 #[test]
 fn sealed_profiles_of_version_2_are_read() {
     let map = map();
@@ -351,7 +351,7 @@ fn other_files_and_versions_are_rejected() {
     let abi = holloway_abi::ABI_VERSION;
     let version = |found, reads| FormatError::Version { found, reads };
     check(&raw, version(7, holloway_abi::OLDEST_ABI_VERSION..=abi));
-    check(&sealed, version(9, 2..=3));
+    check(&sealed, version(9, 2..=4));
     raw[8] = abi as u8;
     raw[12] = 9;
     assert_eq!(

@@ -1,6 +1,4 @@
-//! Writes advice for people, as text or as JSON, and words it.
-
-use std::io::{self, Write};
+//! Words advice for people. The terminal and JSON reports write it.
 
 use holloway_analysis::advice::allocation::RepeatedBy;
 use holloway_analysis::advice::cost::Unit;
@@ -35,32 +33,6 @@ impl<'a> AdviceReport<'a> {
         });
         selected.collect()
     }
-}
-
-/// Writes the pieces of advice with the largest bounds. [`Options::top`] is their number (default
-/// 10).
-///
-/// # Errors
-/// If writing to `out` fails.
-pub fn write(
-    report: &AdviceReport<'_>,
-    options: &Options<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    crate::terminal::advice::write(report, options, out)
-}
-
-/// Writes all advice, or [`Options::top`] pieces, as JSON: one object and a newline. Section `advise`
-/// of docs/json.md explains the keys.
-///
-/// # Errors
-/// If writing to `out` fails.
-pub fn json(
-    report: &AdviceReport<'_>,
-    options: &Options<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    crate::json::advice::write(report, options, out)
 }
 
 /// The name of a kind in JSON.

@@ -8,8 +8,8 @@
 use holloway_format::{Count, FactKind};
 
 use super::cost::{ALLOCATION, Model};
+use super::evidence::{Evidence, Found};
 use super::natural_loop::NaturalLoops;
-use super::{Advice, Evidence, Finding};
 use crate::glue::is_glue;
 use crate::run::Function;
 
@@ -38,7 +38,7 @@ pub enum RepeatedBy {
 }
 
 /// Finds the repeated allocations.
-pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Advice<'a>> {
+pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Found<'a, Allocation>> {
     let mut pieces = Vec::new();
     for function in evidence
         .run
@@ -62,10 +62,10 @@ pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Advice<'a>> {
                 continue;
             };
             let finding = Allocation { count, repeated_by };
-            pieces.push(Advice {
+            pieces.push(Found {
                 function,
                 place: Some(fact.place),
-                finding: Finding::Allocation(finding),
+                finding,
                 saving: model.saving(count.saturating_mul(ALLOCATION)),
             });
         }

@@ -6,8 +6,8 @@
 use holloway_format::{Count, FactKind};
 
 use super::cost::Model;
+use super::evidence::{Evidence, Found};
 use super::natural_loop::NaturalLoops;
-use super::{Advice, Evidence, Finding};
 
 /// The evidence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,7 +19,7 @@ pub struct BusyWait {
 }
 
 /// Finds the busy waits of a run.
-pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Advice<'a>> {
+pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Found<'a, BusyWait>> {
     let mut pieces = Vec::new();
     for function in evidence
         .run
@@ -40,10 +40,10 @@ pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Advice<'a>> {
                 turns: counts.turns,
                 waits: counts.executions,
             };
-            pieces.push(Advice {
+            pieces.push(Found {
                 function,
                 place: Some(fact.place),
-                finding: Finding::BusyWait(finding),
+                finding,
                 saving: model.saving(loops.instructions(index)),
             });
         }

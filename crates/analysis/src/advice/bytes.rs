@@ -10,8 +10,8 @@
 use holloway_format::{Count, FactKind};
 
 use super::cost::Model;
+use super::evidence::{Evidence, Found};
 use super::natural_loop::NaturalLoops;
-use super::{Advice, Evidence, Finding};
 
 /// The fewest turns of a loop in which eight bytes at a time may pay.
 const LEAST_TURNS: u64 = 16;
@@ -29,7 +29,7 @@ pub struct Bytes {
 }
 
 /// Finds the loops over bytes.
-pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Advice<'a>> {
+pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Found<'a, Bytes>> {
     let mut pieces = Vec::new();
     for function in evidence
         .run
@@ -54,10 +54,10 @@ pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Advice<'a>> {
                     turns: counts.turns,
                     executions: counts.executions,
                 };
-                pieces.push(Advice {
+                pieces.push(Found {
                     function,
                     place: Some(fact.place),
-                    finding: Finding::Bytes(finding),
+                    finding,
                     saving: model.saving(Count(instructions.0 - instructions.0 / 8)),
                 });
             }

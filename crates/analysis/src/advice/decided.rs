@@ -21,8 +21,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use holloway_flow::Path;
 use holloway_format::{Count, FunctionMap, Place};
 
-use super::cost::{Model, test_cost};
-use super::{Advice, Evidence, Finding, LEAST_SHARE};
+use super::cost::{LEAST_SHARE, Model, test_cost};
+use super::evidence::{Evidence, Found};
 use crate::branches::is_branch_outcome;
 use crate::run::Function;
 use crate::trail::last_place;
@@ -52,7 +52,7 @@ pub struct Decided {
 }
 
 /// Finds the decisions that are made twice.
-pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Advice<'a>> {
+pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Found<'a, Decided>> {
     let functions = evidence.run.functions.iter();
     let hot = functions.filter(|function| {
         function.ran()
@@ -65,10 +65,10 @@ pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Advice<'a>> {
         for (&later, &executions) in &pairs.executions {
             if let Some(finding) = pairs.decided(function, later) {
                 let amount = executions.saturating_mul(test_cost(function, later));
-                pieces.push(Advice {
+                pieces.push(Found {
                     function,
                     place: place(&function.map, later),
-                    finding: Finding::Decided(finding),
+                    finding,
                     saving: model.saving(amount),
                 });
             }

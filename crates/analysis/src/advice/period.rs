@@ -11,7 +11,7 @@ use holloway_format::Count;
 
 use super::cost::{Model, test_cost};
 use super::decided::decisions;
-use super::{Advice, Evidence, Finding};
+use super::evidence::{Evidence, Found};
 use crate::loops::shape::{self, LoopCount, Thousandths};
 use crate::run::Function;
 
@@ -30,7 +30,7 @@ pub struct Period {
 }
 
 /// Finds the periods.
-pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Advice<'a>> {
+pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Found<'a, Period>> {
     let Some(loops) = evidence.loops else {
         return Vec::new();
     };
@@ -44,10 +44,10 @@ pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Advice<'a>> {
             let findings = loop_count.findings(function, &kipf).into_iter();
             pieces.extend(findings.filter_map(|finding| {
                 let (finding, amount) = period(function, loop_count, finding)?;
-                Some(Advice {
+                Some(Found {
                     function,
                     place: loop_count.place,
-                    finding: Finding::Period(finding),
+                    finding,
                     saving: model.saving(amount),
                 })
             }));

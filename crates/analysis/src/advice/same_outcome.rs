@@ -19,8 +19,8 @@ use holloway_format::Count;
 
 use super::cost::{Model, test_cost};
 use super::decided::{decisions, place};
+use super::evidence::{Evidence, Found};
 use super::natural_loop::NaturalLoops;
-use super::{Advice, Evidence, Finding};
 use crate::branches::SequenceCounts;
 use crate::run::Function;
 
@@ -42,7 +42,7 @@ pub struct SameOutcome {
 }
 
 /// Finds the decisions that do not change in a loop.
-pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Advice<'a>> {
+pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Found<'a, SameOutcome>> {
     let Some(previous_paths) = evidence.previous_paths else {
         return Vec::new();
     };
@@ -58,10 +58,10 @@ pub fn find<'a>(evidence: &Evidence<'a>, model: &Model) -> Vec<Advice<'a>> {
                 continue;
             };
             let amount = finding.turns.saturating_mul(test_cost(function, block));
-            pieces.push(Advice {
+            pieces.push(Found {
                 function,
                 place: place(&function.map, block),
-                finding: Finding::SameOutcome(finding),
+                finding,
                 saving: model.saving(amount),
             });
         }

@@ -10,7 +10,7 @@
 use holloway_format::{Count, Text, is_unpredictable};
 
 use super::cost::{MISPREDICTION, Model};
-use super::{Advice, Evidence, Finding};
+use super::evidence::{Evidence, Found};
 use crate::branches::{Branch, Ranking};
 use crate::run::FunctionId;
 
@@ -41,7 +41,11 @@ pub enum Context {
 }
 
 /// Finds the unpredictable branches in a ranking of all branches.
-pub fn find<'a>(evidence: &Evidence<'a>, ranking: &Ranking, model: &Model) -> Vec<Advice<'a>> {
+pub fn find<'a>(
+    evidence: &Evidence<'a>,
+    ranking: &Ranking,
+    model: &Model,
+) -> Vec<Found<'a, Unpredictable>> {
     let branches = ranking.branches.iter();
     let hard = branches
         .filter(|branch| is_unpredictable(branch.mispredictions.expected(), branch.executions));
@@ -61,11 +65,11 @@ pub fn find<'a>(evidence: &Evidence<'a>, ranking: &Ranking, model: &Model) -> Ve
             None => lines.push((key, branch, found(branch))),
         }
     }
-    let pieces = lines.into_iter().map(|(_, branch, found)| Advice {
+    let pieces = lines.into_iter().map(|(_, branch, found)| Found {
         function: evidence.run.function(branch.function),
         place: branch.place,
         saving: model.saving(found.mispredictions.saturating_mul(MISPREDICTION)),
-        finding: Finding::Unpredictable(found),
+        finding: found,
     });
     pieces.collect()
 }

@@ -12,7 +12,7 @@
 use holloway_format::{Count, Cycles, Load};
 
 use super::cost::{Saving, Unit};
-use super::{Advice, Evidence, Finding};
+use super::evidence::{Evidence, Found};
 use crate::paths::{instructions, regenerate};
 use crate::variation::advice::prefetches;
 use crate::variation::rank::Ranking;
@@ -34,7 +34,7 @@ pub struct WaitingLoads {
 }
 
 /// Finds the loads that wait.
-pub fn find<'a>(evidence: &Evidence<'a>) -> Vec<Advice<'a>> {
+pub fn find<'a>(evidence: &Evidence<'a>) -> Vec<Found<'a, WaitingLoads>> {
     let Some(variation) = evidence.variation else {
         return Vec::new();
     };
@@ -57,10 +57,10 @@ pub fn find<'a>(evidence: &Evidence<'a>) -> Vec<Advice<'a>> {
             median: path.times.quantile(0.5),
             loads,
         };
-        pieces.push(Advice {
+        pieces.push(Found {
             function,
             place: Some(place),
-            finding: Finding::WaitingLoads(finding),
+            finding,
             saving: saving(path, instructions, &ranking),
         });
     }

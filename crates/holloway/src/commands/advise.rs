@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use holloway_analysis::advice::{Evidence, advise};
-use holloway_report::advice::{self, AdviceReport};
+use holloway_report::advice::{AdviceReport, is_library};
 
 use crate::cli::{AdviseArgs, OutputFormat};
 use crate::failure::{Failure, Result};
@@ -35,15 +35,15 @@ pub(crate) fn main(args: &AdviseArgs) -> Result<ExitCode> {
         previous_paths: streams.previous_paths.as_ref(),
         loops: streams.loops.as_ref(),
         variation: streams.variation.as_ref(),
-        is_library: advice::is_library,
+        is_library,
     });
     let report = AdviceReport {
         run: &streams.profile,
         advised: &advised,
     };
     write_out(|out| match args.list.style.format {
-        OutputFormat::Text => advice::write(&report, &options, out),
-        OutputFormat::Json => advice::json(&report, &options, out),
+        OutputFormat::Text => holloway_report::terminal::advice::write(&report, &options, out),
+        OutputFormat::Json => holloway_report::json::advice::write(&report, &options, out),
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -19,7 +19,7 @@ use crate::places::user_place;
 ///
 /// # Errors
 /// If writing to `out` fails.
-pub(crate) fn write(
+pub fn write(
     report: &AdviceReport<'_>,
     options: &Options<'_>,
     out: &mut dyn Write,

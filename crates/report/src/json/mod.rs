@@ -6,7 +6,7 @@
 //! Cost: each listed path is regenerated once. The memory in use does not grow with the number of
 //! paths.
 
-pub(crate) mod advice;
+pub mod advice;
 mod branches;
 mod context;
 mod cpu_time;

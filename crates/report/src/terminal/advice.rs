@@ -11,11 +11,12 @@ use crate::numbers::grouped;
 use crate::options::Options;
 use crate::places::user_place;
 
-/// Writes the advice for a run.
+/// Writes the pieces of advice with the largest bounds. [`Options::top`] is their number (default
+/// 10).
 ///
 /// # Errors
 /// If writing to `out` fails.
-pub(crate) fn write(
+pub fn write(
     report: &AdviceReport<'_>,
     options: &Options<'_>,
     out: &mut dyn Write,

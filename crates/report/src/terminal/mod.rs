@@ -3,7 +3,7 @@
 //!
 //! Each view has its own module.
 
-pub(crate) mod advice;
+pub mod advice;
 mod answer;
 mod blocks;
 mod bounds;

@@ -83,10 +83,10 @@ fn each_kind_of_advice_has_its_place() {
         assert!(piece["action"].as_str().unwrap().len() > 10);
     }
     let counts = |kind, function| piece(&document, kind, function)["counts"].clone();
-    assert_eq!(counts("allocation", "allocate")["executions"], 10_000);
-    assert_eq!(counts("decided", "twice")["executions"], 100_000);
-    assert_eq!(counts("same_outcome", "modes")["executions"], 1000);
-    assert_eq!(counts("same_outcome", "modes")["turns"], 99_000);
+    assert_eq!(counts("allocation", "allocate")["executions"], 30_000);
+    assert_eq!(counts("decided", "twice")["executions"], 300_000);
+    assert_eq!(counts("same_outcome", "modes")["executions"], 4000);
+    assert_eq!(counts("same_outcome", "modes")["turns"], 396_000);
     assert_eq!(counts("bytes", "copy")["turns"], 300_000);
     assert_eq!(counts("busy_wait", "wait")["executions"], 1);
     assert_eq!(
@@ -97,7 +97,7 @@ fn each_kind_of_advice_has_its_place() {
         2
     );
     let bound = |kind, function| piece(&document, kind, function)["bound"]["amount"].clone();
-    assert_eq!(bound("allocation", "allocate"), 1_000_000);
+    assert_eq!(bound("allocation", "allocate"), 3_000_000);
     let shares = document["advice"].as_array().unwrap().iter();
     let shares: Vec<f64> = shares
         .map(|piece| piece["bound"]["share"].as_f64().unwrap())

@@ -71,20 +71,20 @@ static void *worker(void *main_clock) {
   do {
     nanosleep(&pause, NULL);
     clock_gettime(*(clockid_t *)main_clock, &now);
-  } while ((now.tv_sec - before.tv_sec) * 1000000000L + now.tv_nsec - before.tv_nsec < 5000000);
+  } while ((now.tv_sec - before.tv_sec) * 1000000000L + now.tv_nsec - before.tv_nsec < 2000000);
   done = 1;
   return NULL;
 }
 
 int main(void) {
-  guess(100000);
-  twice(100000);
-  for (int i = 0; i < 1000; i++) {
+  guess(50000);
+  twice(300000);
+  for (int i = 0; i < 4000; i++) {
     int mode = i & 1;
     modes(&mode, 100);
   }
-  alternate(100000);
-  allocate(10000);
+  alternate(300000);
+  allocate(30000);
   unsigned char *text = malloc(1000), *other = malloc(1000);
   memset(text, 'a', 999);
   text[999] = 0;

@@ -1,12 +1,11 @@
-//! Tests `holloway optimize` and `holloway plan`: optimized programs print what the plain ones
-//! print, whatever the plan says, and bad input gives one line.
+//! Tests `holloway optimize` and `holloway plan`: what plans contain, what becomes of the code, and
+//! that bad input gives one line. `plans` tests that programs with any plan do the same.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use holloway_tests::corpus::Random;
 use holloway_tests::files::copy_tree;
 use holloway_tests::tool::{
     Output, cargo_holloway, clean, holloway_command, installed, run, run_ok, scratch,
@@ -16,26 +15,6 @@ use serde_json::Value;
 
 /// Exit status of holloway's own errors.
 const OWN_ERROR: i32 = 125;
-
-/// Programs of tests/programs whose source is one file, with unusual control flow.
-const PROGRAMS: [&str; 16] = [
-    "asm_goto",
-    "computed_goto",
-    "constructors",
-    "contexts",
-    "coroutines",
-    "cpp_exceptions",
-    "cpp_statics",
-    "deep_recursion",
-    "fork",
-    "irreducible",
-    "loops",
-    "musttail",
-    "setjmp",
-    "switches",
-    "threads",
-    "varargs",
-];
 
 /// Prints a checksum. The argument chooses the inputs, so another argument takes other branches.
 const SOURCE: &str = "\
@@ -93,86 +72,6 @@ fn holloway(folder: &Path, words: &[&str]) -> Command {
 
 fn start(program: &Path) -> Output {
     run(&mut Command::new(program)).unwrap()
-}
-
-/// A part of a plan with the functions of `plan`, random counts, random call targets, and random
-/// unpredictable branches.
-fn random_counts(plan: &str, seed: u64) -> String {
-    let mut random = Random(seed);
-    let names = plan.lines().filter_map(|line| {
-        let header = line.strip_prefix("function ")?;
-        header.splitn(4, ' ').nth(3)
-    });
-    let mut names: Vec<&str> = names.collect();
-    names.sort_unstable();
-    names.dedup();
-    let mut text = String::new();
-    for line in plan.lines().filter(|l| l.starts_with("function ")) {
-        let words: Vec<&str> = line.splitn(5, ' ').collect();
-        let calls = random.below(1 << 20);
-        text += &format!("function {} {calls} {} {}\n", words[1], words[3], words[4]);
-        let edges = words[3].parse().unwrap();
-        for edge in 0..edges {
-            let count: u64 = random.bits() >> random.below(64);
-            text += &format!("{edge} {count}\n");
-        }
-        for site in 0..3 {
-            for name in &names {
-                let count = random.bits() >> random.below(64);
-                text += &format!("target {site} {count} {name}\n");
-            }
-        }
-        for edge in (0..edges).filter(|_| random.below(2) == 0) {
-            text += &format!("unpredictable {edge} {}\n", u64::MAX);
-        }
-    }
-    text
-}
-
-#[test]
-fn programs_print_the_same_with_their_own_and_with_random_plans() {
-    for name in PROGRAMS {
-        let scratch = scratch("optimize-programs").unwrap();
-        let folder = scratch.path();
-        copy_tree(&tests_directory().join("programs").join(name), folder).unwrap();
-        let source = ["main.c", "main.cpp"].map(|file| folder.join(file));
-        let source = source.into_iter().find(|file| file.exists()).unwrap();
-        let expected = start(&cc(folder, &source, &[], "native"));
-        let program = cc(folder, &source, &["--embed"], "program");
-        let check = |program: &Path, what: &str| {
-            let output = start(program);
-            assert_eq!(output.text(), expected.text(), "{name}, {what}");
-            assert_eq!(output.status, expected.status, "{name}, {what}");
-        };
-        check(&program, "plain");
-        run_ok(&mut holloway(
-            folder,
-            &["plan", "train", "-o", "own.plan", "./program"],
-        ))
-        .unwrap();
-        let own = std::fs::read_to_string(folder.join("own.plan")).unwrap();
-        let (early, late) = own.split_once("late\n").unwrap();
-        let random_late = random_counts(late, 1);
-        let random_early = random_counts(early, 2);
-        let random = format!("holloway plan 1\n{random_early}late\n{random_late}end\n");
-        std::fs::write(folder.join("random.plan"), random).unwrap();
-        // The optimized code is that of training, so the late counts are used.
-        let random = format!("{early}late\n{random_late}end\n");
-        std::fs::write(folder.join("random-late.plan"), random).unwrap();
-        for plan in ["own.plan", "random.plan", "random-late.plan"] {
-            let words = [
-                "plan",
-                "apply",
-                "-o",
-                "optimized",
-                "--plan",
-                plan,
-                "./program",
-            ];
-            run_ok(&mut holloway(folder, &words)).unwrap();
-            check(&folder.join("optimized"), plan);
-        }
-    }
 }
 
 #[test]
@@ -638,7 +537,6 @@ fn late_counts_are_those_of_each_inlined_copy() {
     assert!(with != without);
 }
 
-/// The address of a program's symbol.
 /// The arrays end where memory ends, so a load of an element that the program does not reach would
 /// crash. `through` reaches all elements, `leaves` may return early, and `unknown` has no number of
 /// iterations.
@@ -837,6 +735,7 @@ fn prefetches_touch_only_what_the_loop_reaches() {
     }
 }
 
+/// The address of a program's symbol.
 fn address(program: &Path, name: &str) -> Option<u64> {
     use object::{Object as _, ObjectSymbol as _};
     let bytes = std::fs::read(program).unwrap();

@@ -38,8 +38,9 @@ pub struct CsmithProgram {
 /// What happened to a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CsmithResult {
-    /// The program runs too long, even as clang compiles it. It was not tested.
-    TooLong,
+    /// The program fails or runs too long as clang compiles it, or clang's builds differ. It was
+    /// not tested.
+    LeftOut,
     /// All optimized programs print the checksum.
     Same(Checked),
 }
@@ -85,17 +86,13 @@ impl CsmithProgram {
     /// # Errors
     /// If a build fails, or an optimized program prints something else.
     pub fn check(&self) -> Result<CsmithResult> {
-        let native = self.folder.join("native");
-        let mut clang = Command::new(installed("clang-22")?);
-        clean(&mut clang);
-        self.build(&mut clang, &native)?;
-        let Some(expected) = outputs(&native, LONGEST_RUN)? else {
-            return Ok(CsmithResult::TooLong);
+        let Some(expected) = self.native_outputs()? else {
+            return Ok(CsmithResult::LeftOut);
         };
         let program = self.folder.join("program");
         let mut embed = holloway_command(["cc", "--embed", "-g"]);
         embed.env("HOLLOWAY_CLANG", installed("clang-22")?);
-        self.build(&mut embed, &program)?;
+        self.build(&mut embed, self.level(), &program)?;
         let same = |program: &Path| {
             let actual = outputs(program, MAX_RUN_TIME)?.context("it does not end")?;
             for (actual, expected) in actual.iter().zip(&expected) {
@@ -124,15 +121,32 @@ impl CsmithProgram {
         carrier.check(&same).map(CsmithResult::Same)
     }
 
-    fn build(&self, compiler: &mut Command, program: &Path) -> Result<()> {
+    /// What the program prints as clang compiles it, without and with an argument. `None` if it
+    /// cannot be tested. An endless loop may fail when it is optimized, so the program must end
+    /// without optimization, too.
+    fn native_outputs(&self) -> Result<Option<[Output; 2]>> {
+        let native = self.folder.join("native");
+        let mut all = Vec::new();
+        for level in [&["-O0"][..], self.level()] {
+            let mut clang = Command::new(installed("clang-22")?);
+            clean(&mut clang);
+            self.build(&mut clang, level, &native)?;
+            let outputs = outputs(&native, LONGEST_RUN)?;
+            let is_good = |outputs: &[Output; 2]| outputs.iter().all(Output::succeeded);
+            match outputs.filter(is_good) {
+                Some(outputs) => all.push(outputs),
+                None => return Ok(None),
+            }
+        }
+        let texts = |outputs: &[Output; 2]| outputs.each_ref().map(Output::text);
+        let agree = texts(&all[0]) == texts(&all[1]);
+        Ok(all.pop().filter(|_| agree))
+    }
+
+    fn build(&self, compiler: &mut Command, level: &[&str], program: &Path) -> Result<()> {
         compiler.current_dir(&self.folder).args(Self::flags());
-        run_ok(
-            compiler
-                .args(self.level())
-                .args(["program.c", "-o"])
-                .arg(program),
-        )?;
-        Ok(())
+        compiler.args(level).args(["program.c", "-o"]).arg(program);
+        run_ok(compiler).map(drop)
     }
 }
 

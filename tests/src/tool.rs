@@ -42,6 +42,12 @@ impl Output {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
+    /// Whether the child exited with 0.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        self.status.success()
+    }
+
     /// How the child ended, as text: `exit 3`, `signal 9`.
     #[must_use]
     pub fn ending(&self) -> String {

@@ -156,6 +156,61 @@ fn the_recipe_survives_copying_and_stripping_and_needs_no_source() {
     assert_eq!(start(&folder.join("fast")).text(), expected);
 }
 
+/// The version script and the directory of the library are relative to the directory of the link.
+/// The script is gone when the program is linked again in another directory.
+#[test]
+fn the_recipe_carries_scripts_and_finds_libraries() {
+    let scratch = scratch("optimize-scripts").unwrap();
+    let folder = scratch.path();
+    let built = folder.join("built");
+    std::fs::create_dir_all(built.join("lib")).unwrap();
+    std::fs::write(
+        built.join("twice.c"),
+        "int twice(int n) { return n * 2; }\n",
+    )
+    .unwrap();
+    let words = ["-shared", "-fPIC"];
+    cc(&built, &built.join("twice.c"), &words, "lib/libtwice.so");
+    let script = "{ global: visible; main; local: *; };\n";
+    std::fs::write(built.join("visible.map"), script).unwrap();
+    let source = built.join("app.c");
+    let text = "#include <stdio.h>\nint twice(int);\nint visible(int n) { return twice(n) + 1; }\n\
+                int hidden(int n) { return n & 1 ? n * 3 : visible(n); }\n\
+                int main(void) { long sum = 0; for (int i = 0; i < 9999; i++) sum += hidden(i); printf(\"%ld\\n\", sum); }\n";
+    std::fs::write(&source, text).unwrap();
+    let run_path = format!("-Wl,-rpath,{}", built.join("lib").display());
+    let words = [
+        "--embed",
+        "-rdynamic",
+        "-Wl,--version-script=visible.map",
+        "-L",
+        "lib",
+        "-ltwice",
+        &run_path,
+    ];
+    let app = cc(&built, &source, &words, "app");
+    let expected = start(&app).text();
+    std::fs::remove_file(built.join("visible.map")).unwrap();
+    let train = ["plan", "train", "-o", "app.plan", "built/app"];
+    run_ok(&mut holloway(folder, &train)).unwrap();
+    let apply = [
+        "plan",
+        "apply",
+        "-o",
+        "fast",
+        "--plan",
+        "app.plan",
+        "built/app",
+    ];
+    run_ok(&mut holloway(folder, &apply)).unwrap();
+    let fast = folder.join("fast");
+    assert_eq!(start(&fast).text(), expected);
+    let symbols = run_ok(Command::new("nm").arg("--dynamic").arg(&fast)).unwrap();
+    let symbols = symbols.text();
+    assert!(symbols.contains(" T visible"), "{symbols}");
+    assert!(!symbols.contains(" T hidden"), "{symbols}");
+}
+
 #[test]
 fn a_cargo_project_is_optimized() {
     let scratch = scratch("optimize-cargo").unwrap();

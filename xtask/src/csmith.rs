@@ -13,7 +13,10 @@ use holloway_tests::optimized::Checked;
 use holloway_tests::optimized_random;
 use holloway_tests::random_program::Dialect;
 use holloway_tests::tool::scratch;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The programs of the page.
 const PROGRAMS: NonZeroU64 = NonZeroU64::new(500).expect("it is above 0");
@@ -43,8 +46,8 @@ Each program is optimized with four plans:
   training, so all late counts apply.
 
 All must print what the program prints as clang compiles it, and the checksums of csmith's programs
-must be equal with another input, too. A program that runs longer than 2 s as clang compiles it, or
-that fails, is left out. A warning of Holloway counts as a difference.
+must be equal with another input, too. A program is left out if it runs longer than 2 s or
+fails as clang compiles it, or if clang's builds differ. A warning of Holloway counts as a difference.
 
 ";
 
@@ -58,6 +61,9 @@ pub(crate) struct Options {
     /// The seed of the first program
     #[arg(long, value_name = "N", default_value = "1")]
     first_seed: u64,
+    /// Test this many programs at a time
+    #[arg(long, value_name = "N", default_value = "1")]
+    jobs: NonZeroUsize,
 }
 
 /// The programs of one sort.
@@ -71,7 +77,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, name: &str, result: Result<Option<Checked>>) {
+    fn add(&mut self, program: &str, result: Result<Option<Checked>>) {
         match result {
             Ok(Some(checked)) => {
                 self.tested += 1;
@@ -80,7 +86,7 @@ impl Tally {
             Ok(None) => self.left_out += 1,
             Err(error) => {
                 self.tested += 1;
-                let message = format!("{name}: {error:#}");
+                let message = format!("{program}: {error:#}");
                 println!("{message}");
                 self.differences.push(message);
             }
@@ -114,20 +120,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let count = options.programs.get();
     let seeds = |count| options.first_seed..options.first_seed + count;
-    let mut csmith = Tally::default();
-    for seed in seeds(count) {
-        csmith.add(&format!("csmith {seed}"), csmith_program(seed));
-        if seed % 20 == 0 {
-            println!("csmith: {seed} done");
-        }
-    }
+    let csmith = tally("csmith", seeds(count), options.jobs, csmith_program);
+    let few = seeds(count.div_ceil(10));
     let [c, cpp] = [Dialect::C, Dialect::Cpp].map(|dialect| {
-        let mut tally = Tally::default();
-        for seed in seeds(count.div_ceil(10)) {
-            let name = format!("{dialect:?} {seed}");
-            tally.add(&name, random_program(seed, dialect));
-        }
-        tally
+        let check = |seed| random_program(seed, dialect);
+        tally(&format!("{dialect:?}"), few.clone(), options.jobs, check)
     });
     let mut table = String::from(
         "| programs | tested | left out | optimized builds | early counts | late counts | call targets | unpredictable | prefetches | differences |\n\
@@ -161,11 +158,42 @@ const FOOT: &str = "\
 prefetch instructions in the programs with random plans.
 ";
 
+/// Checks the programs with these seeds, on `jobs` threads.
+fn tally(
+    name: &str,
+    seeds: Range<u64>,
+    jobs: NonZeroUsize,
+    check: impl Fn(u64) -> Result<Option<Checked>> + Sync,
+) -> Tally {
+    let next = AtomicU64::new(seeds.start);
+    let tally = Mutex::new(Tally::default());
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if !seeds.contains(&seed) {
+                return;
+            }
+            let result = check(seed);
+            let mut tally = tally.lock().expect("no thread panics");
+            tally.add(&format!("{name} {seed}"), result);
+            if seed % 20 == 0 {
+                println!("{name}: {seed}");
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.get() {
+            scope.spawn(work);
+        }
+    });
+    tally.into_inner().expect("no thread panics")
+}
+
 fn csmith_program(seed: u64) -> Result<Option<Checked>> {
     let scratch = scratch("csmith")?;
     let program = CsmithProgram::generate(scratch.path(), seed)?;
     Ok(match program.check()? {
-        CsmithResult::TooLong => None,
+        CsmithResult::LeftOut => None,
         CsmithResult::Same(checked) => Some(checked),
     })
 }

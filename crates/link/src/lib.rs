@@ -21,6 +21,7 @@ pub mod cc;
 pub mod clang;
 pub mod collect_options;
 mod counter_bases;
+mod cpu_limit;
 mod duplicates;
 mod embed;
 mod error;

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use holloway_tests::files::copy_tree;
 use holloway_tests::tool::{
@@ -406,6 +407,38 @@ fn bad_input_gives_one_line() {
         &optimize(&["./text"]),
         "./text is no program for Linux",
     );
+}
+
+#[test]
+fn a_signal_leaves_no_temporary_files() {
+    let scratch = scratch("optimize-signal").unwrap();
+    let folder = scratch.path();
+    let source = folder.join("slow.c");
+    let text = "#include <stdio.h>\n#include <unistd.h>\n\
+                int main(void) { fclose(fopen(\"started\", \"w\")); sleep(20); }\n";
+    std::fs::write(&source, text).unwrap();
+    cc(folder, &source, &["--embed"], "slow");
+    let temporary = folder.join("temporary");
+    for signal in ["INT", "TERM"] {
+        std::fs::create_dir(&temporary).unwrap();
+        let mut optimize = holloway(folder, &["optimize", "-o", "fast", "./slow"]);
+        let mut optimize = optimize
+            .env("TMPDIR", &temporary)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while !folder.join("started").exists() {
+            assert_eq!(optimize.try_wait().unwrap(), None, "it ended early");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let mut kill = Command::new("kill");
+        run_ok(kill.args(["-s", signal, &optimize.id().to_string()])).unwrap();
+        assert!(!optimize.wait().unwrap().success(), "{signal}");
+        // Only an empty directory can be removed like this.
+        std::fs::remove_dir(&temporary).unwrap();
+        std::fs::remove_file(folder.join("started")).unwrap();
+        assert!(!folder.join("fast").exists(), "{signal}");
+    }
 }
 
 /// A hot function with code that never runs in training, and a function that is never called.

@@ -41,6 +41,7 @@ pub mod records;
 pub mod relink;
 mod response;
 pub mod rustc;
+pub mod scratch;
 mod search;
 mod settings;
 pub mod step;

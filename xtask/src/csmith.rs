@@ -176,7 +176,7 @@ fn tally(
             let result = check(seed);
             let mut tally = tally.lock().expect("no thread panics");
             tally.add(&format!("{name} {seed}"), result);
-            if seed % 20 == 0 {
+            if seed.is_multiple_of(20) {
                 println!("{name}: {seed}");
             }
         }

@@ -124,7 +124,10 @@ impl CsmithProgram {
     /// What the program prints as clang compiles it, without and with an argument. `None` if it
     /// cannot be tested. An endless loop may fail when it is optimized, so the program must end
     /// without optimization, too.
-    fn native_outputs(&self) -> Result<Option<[Output; 2]>> {
+    ///
+    /// # Errors
+    /// If clang is missing or fails.
+    pub fn native_outputs(&self) -> Result<Option<[Output; 2]>> {
         let native = self.folder.join("native");
         let mut all = Vec::new();
         for level in [&["-O0"][..], self.level()] {

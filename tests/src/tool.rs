@@ -7,7 +7,7 @@
 //! This module does not use `assert_cmd`, whose timeout ends only the child. Here the whole process
 //! group ends, because compilers and test programs start further processes.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
@@ -42,6 +42,12 @@ impl Output {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
+    /// Whether the child exited with 0.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        self.status.success()
+    }
+
     /// How the child ended, as text: `exit 3`, `signal 9`.
     #[must_use]
     pub fn ending(&self) -> String {
@@ -73,6 +79,25 @@ pub fn run(command: &mut Command) -> Result<Output> {
 /// # Errors
 /// If [`run`] would fail.
 pub fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output> {
+    run_limited(command, input, MAX_RUN_TIME)?.with_context(|| {
+        format!(
+            "{} still ran after {} s and was killed",
+            shown(command),
+            MAX_RUN_TIME.as_secs()
+        )
+    })
+}
+
+/// Runs a command like [`run`], with another time limit. Returns `None` if the command takes longer
+/// (its process group is killed then).
+///
+/// # Errors
+/// If the command cannot be started.
+pub fn run_within(command: &mut Command, limit: Duration) -> Result<Option<Output>> {
+    run_limited(command, Stdio::null(), limit)
+}
+
+fn run_limited(command: &mut Command, input: Stdio, limit: Duration) -> Result<Option<Output>> {
     command
         .stdin(input)
         .stdout(Stdio::piped())
@@ -81,16 +106,12 @@ pub fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output> {
     let mut child = spawn(command)?;
     let stdout = drain(child.stdout.take().context("stdout was piped")?);
     let stderr = drain(child.stderr.take().context("stderr was piped")?);
-    let Some(status) = child.wait_timeout(MAX_RUN_TIME)? else {
+    let Some(status) = child.wait_timeout(limit)? else {
         let _ = Command::new("kill")
             .args(["-KILL", "--", &format!("-{}", child.id())])
             .status();
         let _ = child.wait();
-        bail!(
-            "{} still ran after {} s and was killed",
-            shown(command),
-            MAX_RUN_TIME.as_secs()
-        );
+        return Ok(None);
     };
     let stdout = stdout
         .join()
@@ -98,11 +119,11 @@ pub fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output> {
     let stderr = stderr
         .join()
         .map_err(|_| anyhow::anyhow!("the reader of stderr panicked"))?;
-    Ok(Output {
+    Ok(Some(Output {
         status,
         stdout,
         stderr: String::from_utf8_lossy(&stderr).into_owned(),
-    })
+    }))
 }
 
 /// Starts a command. A file that was just written may still be open for writing in a child that

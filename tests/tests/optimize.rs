@@ -1,12 +1,12 @@
-//! Tests `holloway optimize` and `holloway plan`: optimized programs print what the plain ones
-//! print, whatever the plan says, and bad input gives one line.
+//! Tests `holloway optimize` and `holloway plan`: what plans contain, what becomes of the code, and
+//! that bad input gives one line. `plans` tests that programs with any plan do the same.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use holloway_tests::corpus::Random;
 use holloway_tests::files::copy_tree;
 use holloway_tests::tool::{
     Output, cargo_holloway, clean, holloway_command, installed, run, run_ok, scratch,
@@ -16,26 +16,6 @@ use serde_json::Value;
 
 /// Exit status of holloway's own errors.
 const OWN_ERROR: i32 = 125;
-
-/// Programs of tests/programs whose source is one file, with unusual control flow.
-const PROGRAMS: [&str; 16] = [
-    "asm_goto",
-    "computed_goto",
-    "constructors",
-    "contexts",
-    "coroutines",
-    "cpp_exceptions",
-    "cpp_statics",
-    "deep_recursion",
-    "fork",
-    "irreducible",
-    "loops",
-    "musttail",
-    "setjmp",
-    "switches",
-    "threads",
-    "varargs",
-];
 
 /// Prints a checksum. The argument chooses the inputs, so another argument takes other branches.
 const SOURCE: &str = "\
@@ -93,86 +73,6 @@ fn holloway(folder: &Path, words: &[&str]) -> Command {
 
 fn start(program: &Path) -> Output {
     run(&mut Command::new(program)).unwrap()
-}
-
-/// A part of a plan with the functions of `plan`, random counts, random call targets, and random
-/// unpredictable branches.
-fn random_counts(plan: &str, seed: u64) -> String {
-    let mut random = Random(seed);
-    let names = plan.lines().filter_map(|line| {
-        let header = line.strip_prefix("function ")?;
-        header.splitn(4, ' ').nth(3)
-    });
-    let mut names: Vec<&str> = names.collect();
-    names.sort_unstable();
-    names.dedup();
-    let mut text = String::new();
-    for line in plan.lines().filter(|l| l.starts_with("function ")) {
-        let words: Vec<&str> = line.splitn(5, ' ').collect();
-        let calls = random.below(1 << 20);
-        text += &format!("function {} {calls} {} {}\n", words[1], words[3], words[4]);
-        let edges = words[3].parse().unwrap();
-        for edge in 0..edges {
-            let count: u64 = random.bits() >> random.below(64);
-            text += &format!("{edge} {count}\n");
-        }
-        for site in 0..3 {
-            for name in &names {
-                let count = random.bits() >> random.below(64);
-                text += &format!("target {site} {count} {name}\n");
-            }
-        }
-        for edge in (0..edges).filter(|_| random.below(2) == 0) {
-            text += &format!("unpredictable {edge} {}\n", u64::MAX);
-        }
-    }
-    text
-}
-
-#[test]
-fn programs_print_the_same_with_their_own_and_with_random_plans() {
-    for name in PROGRAMS {
-        let scratch = scratch("optimize-programs").unwrap();
-        let folder = scratch.path();
-        copy_tree(&tests_directory().join("programs").join(name), folder).unwrap();
-        let source = ["main.c", "main.cpp"].map(|file| folder.join(file));
-        let source = source.into_iter().find(|file| file.exists()).unwrap();
-        let expected = start(&cc(folder, &source, &[], "native"));
-        let program = cc(folder, &source, &["--embed"], "program");
-        let check = |program: &Path, what: &str| {
-            let output = start(program);
-            assert_eq!(output.text(), expected.text(), "{name}, {what}");
-            assert_eq!(output.status, expected.status, "{name}, {what}");
-        };
-        check(&program, "plain");
-        run_ok(&mut holloway(
-            folder,
-            &["plan", "train", "-o", "own.plan", "./program"],
-        ))
-        .unwrap();
-        let own = std::fs::read_to_string(folder.join("own.plan")).unwrap();
-        let (early, late) = own.split_once("late\n").unwrap();
-        let random_late = random_counts(late, 1);
-        let random_early = random_counts(early, 2);
-        let random = format!("holloway plan 1\n{random_early}late\n{random_late}end\n");
-        std::fs::write(folder.join("random.plan"), random).unwrap();
-        // The optimized code is that of training, so the late counts are used.
-        let random = format!("{early}late\n{random_late}end\n");
-        std::fs::write(folder.join("random-late.plan"), random).unwrap();
-        for plan in ["own.plan", "random.plan", "random-late.plan"] {
-            let words = [
-                "plan",
-                "apply",
-                "-o",
-                "optimized",
-                "--plan",
-                plan,
-                "./program",
-            ];
-            run_ok(&mut holloway(folder, &words)).unwrap();
-            check(&folder.join("optimized"), plan);
-        }
-    }
 }
 
 #[test]
@@ -255,6 +155,61 @@ fn the_recipe_survives_copying_and_stripping_and_needs_no_source() {
     ];
     run_ok(&mut holloway(folder, &words)).unwrap();
     assert_eq!(start(&folder.join("fast")).text(), expected);
+}
+
+/// The version script and the directory of the library are relative to the directory of the link.
+/// The script is gone when the program is linked again in another directory.
+#[test]
+fn the_recipe_carries_scripts_and_finds_libraries() {
+    let scratch = scratch("optimize-scripts").unwrap();
+    let folder = scratch.path();
+    let built = folder.join("built");
+    std::fs::create_dir_all(built.join("lib")).unwrap();
+    std::fs::write(
+        built.join("twice.c"),
+        "int twice(int n) { return n * 2; }\n",
+    )
+    .unwrap();
+    let words = ["-shared", "-fPIC"];
+    cc(&built, &built.join("twice.c"), &words, "lib/libtwice.so");
+    let script = "{ global: visible; main; local: *; };\n";
+    std::fs::write(built.join("visible.map"), script).unwrap();
+    let source = built.join("app.c");
+    let text = "#include <stdio.h>\nint twice(int);\nint visible(int n) { return twice(n) + 1; }\n\
+                int hidden(int n) { return n & 1 ? n * 3 : visible(n); }\n\
+                int main(void) { long sum = 0; for (int i = 0; i < 9999; i++) sum += hidden(i); printf(\"%ld\\n\", sum); }\n";
+    std::fs::write(&source, text).unwrap();
+    let run_path = format!("-Wl,-rpath,{}", built.join("lib").display());
+    let words = [
+        "--embed",
+        "-rdynamic",
+        "-Wl,--version-script=visible.map",
+        "-L",
+        "lib",
+        "-ltwice",
+        &run_path,
+    ];
+    let app = cc(&built, &source, &words, "app");
+    let expected = start(&app).text();
+    std::fs::remove_file(built.join("visible.map")).unwrap();
+    let train = ["plan", "train", "-o", "app.plan", "built/app"];
+    run_ok(&mut holloway(folder, &train)).unwrap();
+    let apply = [
+        "plan",
+        "apply",
+        "-o",
+        "fast",
+        "--plan",
+        "app.plan",
+        "built/app",
+    ];
+    run_ok(&mut holloway(folder, &apply)).unwrap();
+    let fast = folder.join("fast");
+    assert_eq!(start(&fast).text(), expected);
+    let symbols = run_ok(Command::new("nm").arg("--dynamic").arg(&fast)).unwrap();
+    let symbols = symbols.text();
+    assert!(symbols.contains(" T visible"), "{symbols}");
+    assert!(!symbols.contains(" T hidden"), "{symbols}");
 }
 
 #[test]
@@ -454,6 +409,38 @@ fn bad_input_gives_one_line() {
     );
 }
 
+#[test]
+fn a_signal_leaves_no_temporary_files() {
+    let scratch = scratch("optimize-signal").unwrap();
+    let folder = scratch.path();
+    let source = folder.join("slow.c");
+    let text = "#include <stdio.h>\n#include <unistd.h>\n\
+                int main(void) { fclose(fopen(\"started\", \"w\")); sleep(20); }\n";
+    std::fs::write(&source, text).unwrap();
+    cc(folder, &source, &["--embed"], "slow");
+    let temporary = folder.join("temporary");
+    for signal in ["INT", "TERM"] {
+        std::fs::create_dir(&temporary).unwrap();
+        let mut optimize = holloway(folder, &["optimize", "-o", "fast", "./slow"]);
+        let mut optimize = optimize
+            .env("TMPDIR", &temporary)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while !folder.join("started").exists() {
+            assert_eq!(optimize.try_wait().unwrap(), None, "it ended early");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let mut kill = Command::new("kill");
+        run_ok(kill.args(["-s", signal, &optimize.id().to_string()])).unwrap();
+        assert!(!optimize.wait().unwrap().success(), "{signal}");
+        // Only an empty directory can be removed like this.
+        std::fs::remove_dir(&temporary).unwrap();
+        std::fs::remove_file(folder.join("started")).unwrap();
+        assert!(!folder.join("fast").exists(), "{signal}");
+    }
+}
+
 /// A hot function with code that never runs in training, and a function that is never called.
 const SPLIT_SOURCE: &str = "\
 #include <stdio.h>
@@ -638,7 +625,6 @@ fn late_counts_are_those_of_each_inlined_copy() {
     assert!(with != without);
 }
 
-/// The address of a program's symbol.
 /// The arrays end where memory ends, so a load of an element that the program does not reach would
 /// crash. `through` reaches all elements, `leaves` may return early, and `unknown` has no number of
 /// iterations.
@@ -837,6 +823,7 @@ fn prefetches_touch_only_what_the_loop_reaches() {
     }
 }
 
+/// The address of a program's symbol.
 fn address(program: &Path, name: &str) -> Option<u64> {
     use object::{Object as _, ObjectSymbol as _};
     let bytes = std::fs::read(program).unwrap();

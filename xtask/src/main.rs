@@ -6,6 +6,7 @@ mod branch_records;
 mod build_times;
 mod changes;
 mod counting_cost;
+mod csmith;
 mod fidelity;
 mod layout;
 mod machine;
@@ -147,6 +148,11 @@ enum Study {
     /// so the machine may be busy. Writes docs/studies/old-plans.md unless the number of versions is
     /// given.
     OldPlans(old_plans::Options),
+    /// Check that random programs do the same after they are optimized by any plan
+    ///
+    /// Nothing is timed, so the machine may be busy. Writes docs/studies/csmith.md after 500 programs
+    /// or more.
+    Csmith(csmith::Options),
 }
 
 fn main() -> ExitCode {
@@ -181,6 +187,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Prefetch(options)) => prefetch::run(options),
         Task::Study(Study::OldPlans(options)) => old_plans::run(options),
         Task::Study(Study::Layout(options)) => layout::run(options),
+        Task::Study(Study::Csmith(options)) => csmith::run(options),
         Task::Packages => {
             println!("{}", packages::NEEDED.join("\n"));
             Ok(())

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Every Debian package that the tests and benchmarks use.
-pub(crate) const NEEDED: [&str; 19] = [
+pub(crate) const NEEDED: [&str; 21] = [
     "gcc",                   // the C linker that rustc calls, the system's headers, and gcov
     "g++",                   // libstdc++ for the C++ programs
     "clang-19",              // the oldest clang and libLLVM supported
@@ -24,6 +24,8 @@ pub(crate) const NEEDED: [&str; 19] = [
     "gcc-aarch64-linux-gnu", // libc and the linker for aarch64
     "g++-aarch64-linux-gnu", // libstdc++ for aarch64
     "linux-perf",            // perf record: files to import
+    "csmith",                // random C programs
+    "libcsmith-dev",         // the header of these programs
     PIP,                     // installs another implementation of SEQUITUR for a comparison
 ];
 

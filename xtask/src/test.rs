@@ -190,6 +190,7 @@ fn set_up(options: &CampaignOptions) -> Result<()> {
         "qemu-aarch64-static",
         "aarch64-linux-gnu-g++",
         "cmake",
+        "csmith",
         "autoconf",
         "musl-gcc",
     ] {

@@ -1,9 +1,9 @@
 //! `--embed`: makes the recipe of a link, and the object that carries the recipe into the program.
 //!
-//! A program carries the files that its build made: objects and archives with bitcode, and other
-//! objects and archives outside of the system's directories and the Rust toolchain. Everything else
-//! (start files, libraries of the system, shared libraries, std, scripts that an option names) is
-//! found again when the program is linked again.
+//! A program carries the files that its build made: objects and archives with bitcode, other
+//! objects and archives outside of the system's directories and the Rust toolchain, and the scripts
+//! and lists of symbols that options name. Everything else (start files, libraries of the system,
+//! shared libraries, std) is found again when the program is linked again.
 //! Paths of these files are stored as absolute paths.
 //!
 //! The object's section is not loaded. It has no symbols, so linkers that drop unused sections
@@ -98,11 +98,16 @@ fn recipe(line: &Line, inputs: &Inputs, linker: &Path, settings: &LinkSettings) 
             words.insert(index, replacement);
         } else if is_output(line, index) {
             words.insert(index, OUTPUT.into());
-        } else if let Some(directory) = relative_search(&word.text) {
+        } else if let Some((option, directory)) = value_of(&SEARCH_OPTIONS, line, index)
+            && !is_below_sysroot(directory)
+        {
             let absolute = std::path::absolute(directory).map_err(Error::reading(directory))?;
-            let mut option = OsString::from("-L");
-            option.push(absolute);
-            words.insert(index, option);
+            words.insert(index, joined(option, absolute.as_os_str()));
+        } else if let Some((option, file)) = value_of(&FILE_OPTIONS, line, index)
+            && file.is_file()
+        {
+            let content = std::fs::read(file).map_err(Error::reading(file))?;
+            words.insert(index, joined(option, &carry(&mut files, file, content)));
         }
     }
     let replacement = |index| words.get(&index).map(PathBuf::from);
@@ -158,11 +163,61 @@ fn is_output(line: &Line, index: usize) -> bool {
     is_value && line.output.as_deref() == Some(Path::new(&line.words[index].text))
 }
 
-/// The relative directory of a word `-Ldirectory`.
-fn relative_search(word: &OsStr) -> Option<&Path> {
-    let directory = word.as_bytes().strip_prefix(b"-L")?;
-    let directory = Path::new(OsStr::from_bytes(directory));
-    (!directory.as_os_str().is_empty() && directory.is_relative()).then_some(directory)
+/// Options whose value is a directory of libraries, without their dashes.
+const SEARCH_OPTIONS: [&str; 2] = ["L", "library-path"];
+/// Whether the linker looks for a directory of libraries below the sysroot.
+fn is_below_sysroot(directory: &Path) -> bool {
+    let bytes = directory.as_os_str().as_bytes();
+    bytes.starts_with(b"=") || bytes.starts_with(b"$SYSROOT")
+}
+
+/// Options whose value is a file that the linker reads, without their dashes.
+const FILE_OPTIONS: [&str; 7] = [
+    "version-script",
+    "dynamic-list",
+    "export-dynamic-symbol-list",
+    "retain-symbols-file",
+    "symbol-ordering-file",
+    "script",
+    "T",
+];
+
+/// If a word is or contains the value of one of these options: the part of the word before the
+/// value, and the value.
+fn value_of<'l>(options: &[&str], line: &'l Line, index: usize) -> Option<(&'l OsStr, &'l Path)> {
+    let word = line.words[index].text.as_os_str();
+    let before = index.checked_sub(1).map(|before| &line.words[before].text);
+    if before.is_some_and(|before| option_name(before).is_some_and(|o| options.contains(&o))) {
+        return Some((OsStr::new(""), Path::new(word)));
+    }
+    let bytes = word.as_bytes();
+    let name = option_name(word)?;
+    let long = name
+        .split_once('=')
+        .filter(|(name, _)| options.contains(name));
+    let value = match long {
+        Some((_, value)) => value,
+        // A short option has its value in the same word. `-T` is also the beginning of others.
+        None => name.strip_prefix('L').filter(|_| options.contains(&"L"))?,
+    };
+    let (option, value) = bytes.split_at(bytes.len() - value.len());
+    let is_value = !value.is_empty();
+    is_value.then_some((
+        OsStr::from_bytes(option),
+        Path::new(OsStr::from_bytes(value)),
+    ))
+}
+
+/// An option without its dashes, and with its value.
+fn option_name(word: &OsStr) -> Option<&str> {
+    let name = word.to_str()?.strip_prefix('-')?;
+    Some(name.strip_prefix('-').unwrap_or(name))
+}
+
+fn joined(option: &OsStr, value: &OsStr) -> OsString {
+    let mut word = option.to_owned();
+    word.push(value);
+    word
 }
 
 /// Cuts an argument at its marks.
@@ -208,13 +263,35 @@ mod tests {
     }
 
     #[test]
-    fn relative_directories_are_found() {
-        let check = |word: &str, expect: Option<&str>| {
-            assert_eq!(relative_search(OsStr::new(word)), expect.map(Path::new));
+    fn values_of_options_are_found() {
+        let check = |options: &[&str], words: &[&str], expect: Option<(&str, &str)>| {
+            let line = Line::parse(Flavor::Ld, words.iter().map(OsString::from).collect());
+            let found = value_of(options, &line, words.len() - 1);
+            let expect = expect.map(|(option, value)| (OsStr::new(option), Path::new(value)));
+            assert_eq!(found, expect, "{words:?}");
         };
-        check("-L.", Some("."));
-        check("-L/x", None);
-        check("-L", None);
-        check("-lx", None);
+        check(&SEARCH_OPTIONS, &["-L."], Some(("-L", ".")));
+        check(&SEARCH_OPTIONS, &["-L", "lib"], Some(("", "lib")));
+        check(
+            &SEARCH_OPTIONS,
+            &["--library-path=/x"],
+            Some(("--library-path=", "/x")),
+        );
+        check(&SEARCH_OPTIONS, &["-L"], None);
+        check(&SEARCH_OPTIONS, &["-lx"], None);
+        check(
+            &FILE_OPTIONS,
+            &["--version-script=a.map"],
+            Some(("--version-script=", "a.map")),
+        );
+        check(
+            &FILE_OPTIONS,
+            &["-version-script", "a.map"],
+            Some(("", "a.map")),
+        );
+        check(&FILE_OPTIONS, &["-T", "a.ld"], Some(("", "a.ld")));
+        check(&FILE_OPTIONS, &["-Ttext=0x1000"], None);
+        check(&FILE_OPTIONS, &["-Long"], None);
+        check(&FILE_OPTIONS, &["--gc-sections"], None);
     }
 }

@@ -123,13 +123,13 @@ impl CarriedProgram {
             Purpose::Plain => EarlyLink::Plain,
         };
         let mut arguments = self.arguments(output);
-        if let Purpose::Training = purpose {
-            arguments.retain(|argument| !removes_names(argument));
-        }
         if !order.is_empty() {
             arguments.extend(placement::arguments(order, directory)?);
         }
-        let line = Line::parse(self.flavor(), arguments);
+        let mut line = Line::parse(self.flavor(), arguments);
+        if let Purpose::Training = purpose {
+            line.words.retain(|word| !removes_names(&word.text));
+        }
         let settings = LinkSettings::for_recipe(&line, &self.recipe.opt, early)?;
         let linker = OsStr::from_bytes(&self.recipe.linker);
         let linker = find_program(linker).ok_or_else(|| Error::NoRecipeLinker {
@@ -171,12 +171,10 @@ fn write_plan(plan: &Plan, directory: &Path) -> Result<(PathBuf, String)> {
     Ok((file, hash(text.as_bytes())))
 }
 
-/// Whether the linker leaves out the names of functions because of this argument. Training needs
-/// them for the targets of indirect calls.
-fn removes_names(argument: &OsStr) -> bool {
-    let argument = argument.as_bytes();
-    let word = argument.strip_prefix(b"-Wl,").unwrap_or(argument);
-    [b"-s".as_slice(), b"--strip-all", b"-strip-all"].contains(&word)
+/// Whether the linker leaves out the names of functions because of this word. Training needs them
+/// for the targets of indirect calls.
+fn removes_names(word: &OsStr) -> bool {
+    ["-s", "--strip-all", "-strip-all"].contains(&word.to_str().unwrap_or_default())
 }
 
 /// Patterns that select the functions with these names, one per line. Empty, so that all functions
@@ -189,5 +187,30 @@ fn patterns(names: &BTreeSet<String>) -> String {
         lines.collect()
     } else {
         String::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line::ExtraObjects;
+
+    #[test]
+    fn words_that_remove_names_are_left_out_however_they_are_carried() {
+        let check = |words: &str, expect: &str| {
+            let words = words.split(' ').map(OsString::from).collect();
+            let mut line = Line::parse(Flavor::Driver, words);
+            line.words.retain(|word| !removes_names(&word.text));
+            let written = line.write(&|_| None, &ExtraObjects::NONE);
+            assert_eq!(written.join(OsStr::new(" ")), expect);
+        };
+        check("-s a.o", "a.o");
+        check("-Wl,-s a.o", "a.o");
+        check(
+            "-Wl,-O1,-s,--strip-all,--gc-sections a.o",
+            "-Wl,-O1,--gc-sections a.o",
+        );
+        check("-Xlinker --strip-all a.o", "a.o");
+        check("-Wl,--strip-debug a.o", "-Wl,--strip-debug a.o");
     }
 }

@@ -51,6 +51,20 @@ pub(crate) enum EarlyLink {
     Optimized(PathBuf, String),
 }
 
+impl EarlyLink {
+    /// Whether the modules get counters, or use counts.
+    pub(crate) fn has_counts(&self) -> bool {
+        match self {
+            Self::Embed | Self::Plain => false,
+            Self::Training
+            | Self::Sequences(_)
+            | Self::LateTraining(..)
+            | Self::Timing(..)
+            | Self::Optimized(..) => true,
+        }
+    }
+}
+
 impl fmt::Display for EarlyLink {
     /// Writes what distinguishes the results for the same bitcode.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

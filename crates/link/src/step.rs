@@ -24,20 +24,17 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 use holloway_weave::image::Machine;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use signal_hook::low_level::emulate_default_handler;
-use tempfile::TempDir;
 
 use crate::collect_options::CollectOptions;
 use crate::counter_bases::CounterBases;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::guide::LinkGuide;
 use crate::host::Host;
 use crate::inputs::Inputs;
 use crate::line::{ExtraObjects, Flavor, Line, Output};
 use crate::message::{Message, RuntimeNeed};
 use crate::records::Recorder;
+use crate::scratch::Scratch;
 use crate::search::LibrarySearch;
 use crate::settings::{EarlyLink, LinkSettings};
 use crate::weaver::Weaver;
@@ -222,22 +219,7 @@ fn link_plainly(linker: &Path, line: &Line) -> Result<ExitStatus> {
     linker::run(linker, &args, Some(scratch.path()))
 }
 
-/// Creates a private directory for temporary files of this link. The directory is deleted when the
-/// link ends or when the user interrupts the link.
-fn scratch() -> Result<TempDir> {
-    let directory = tempfile::Builder::new().prefix("holloway-link-").tempdir();
-    let directory = directory.map_err(|source| Error::ScratchDirectory {
-        path: std::env::temp_dir(),
-        source,
-    })?;
-    let path = directory.path().to_owned();
-    if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
-        std::thread::spawn(move || {
-            if let Some(signal) = signals.forever().next() {
-                let _ = std::fs::remove_dir_all(path);
-                let _ = emulate_default_handler(signal);
-            }
-        });
-    }
-    Ok(directory)
+/// Creates a private directory for temporary files of this link.
+fn scratch() -> Result<Scratch> {
+    Scratch::new("holloway-link-")
 }

@@ -11,6 +11,9 @@
 //! 2. the module compiled without probes and without optimization
 //! 3. the machine code in the module's object, if the object contains machine code
 //!
+//! A build with counts must also keep within a limit of CPU time ([`cpu_limit`]). The replacements
+//! have no limit.
+//!
 //! A link fails only if none of them works. If LLVM aborts, the message names the function that the
 //! worker was working on. Every module without probes is reported on stderr and listed in the path
 //! map.
@@ -22,13 +25,14 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGXCPU};
 
 use holloway_format::MAP_VERSION;
 use holloway_weave::cache::{self, Cache, Key};
 use holloway_weave::{OptLevel, WovenModule};
 
 use crate::collect_options::Switch;
+use crate::cpu_limit;
 use crate::error::{Error, Result};
 use crate::guide::LinkGuide;
 use crate::host::Weaving;
@@ -459,6 +463,10 @@ impl<'a> Weaver<'a> {
         if let Some(opt) = attempt.opt {
             option("--opt", level::name(opt).into());
         }
+        if attempt.plan && settings.early.as_ref().is_some_and(EarlyLink::has_counts) {
+            let seconds = cpu_limit::seconds(&module.range);
+            option("--cpu-seconds", seconds.to_string().into());
+        }
         let flags = [
             ("--shared", settings.shared),
             ("--std", settings.std),
@@ -513,6 +521,7 @@ fn crash(status: ExitStatus, stderr: &str, progress: &Path) -> String {
     let cause = match (status.signal(), status.code()) {
         _ if is_out_of_memory => "ran out of memory".to_owned(),
         (Some(SIGKILL), _) => "was killed (signal 9; is memory short?)".to_owned(),
+        (Some(SIGXCPU), _) => "took too much CPU time".to_owned(),
         (Some(signal @ (SIGHUP | SIGINT | SIGTERM)), _) => format!("was ended (signal {signal})"),
         (Some(signal), _) if stage.is_empty() => {
             format!("crashed before LLVM was called (signal {signal})")
@@ -614,6 +623,8 @@ mod tests {
         check(11, "", Some("f"), "crashed in LLVM at function f");
         check(11, "", Some("(reading)"), "crashed in LLVM while reading");
         check(11, "", None, "crashed before LLVM was called (signal 11)");
+        let slow = "took too much CPU time while optimising";
+        check(24, "", Some("(optimising)"), slow);
         let not_started = "ended before LLVM was called (exit code 127)";
         check(127 << 8, "not found", None, not_started);
         check(9, "", None, "was killed (signal 9; is memory short?)");

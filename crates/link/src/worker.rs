@@ -27,6 +27,7 @@ use holloway_weave::{
 };
 
 use crate::collect_options::CollectOptions;
+use crate::cpu_limit;
 use crate::error::OptionError;
 use crate::level;
 
@@ -102,6 +103,8 @@ enum WorkerError {
     EarlyBuild(String),
     #[error("{}: {source}", .path.display())]
     Plan { path: PathBuf, source: PlanError },
+    #[error("--cpu-seconds {0}: not a number")]
+    CpuSeconds(String),
     #[error("--range {0}: not of the form START..END")]
     Range(String),
     #[error(transparent)]
@@ -141,6 +144,8 @@ struct Request {
     early: String,
     /// The plan of an optimized build.
     plan: PathBuf,
+    /// The CPU time that the worker may take, in seconds.
+    cpu_seconds: Option<u64>,
     /// The module is a whole Rust program (`lto = "fat"`).
     whole_program: bool,
     /// The module's object contains machine code too.
@@ -195,6 +200,12 @@ impl Request {
             "--only" => self.only = text(),
             "--skip" => self.skip = text(),
             "--opt" => self.opt = level::parse(&text()),
+            "--cpu-seconds" => {
+                let seconds = text()
+                    .parse()
+                    .map_err(|_| WorkerError::CpuSeconds(text()))?;
+                self.cpu_seconds = Some(seconds);
+            }
             "--range" => self.range = parse_range(&text())?,
             _ => return Err(WorkerError::UnknownOption(name.to_owned())),
         }
@@ -203,6 +214,9 @@ impl Request {
 
     fn serve(&self) -> Result<WorkerExit> {
         no_core_files();
+        if let Some(seconds) = self.cpu_seconds {
+            cpu_limit::set(seconds);
+        }
         let bitcode = self.read()?;
         let options = self.module_options()?;
         let llvm = Library::open(&self.llvm)?;

@@ -158,6 +158,7 @@ fn weave_once(
             llvm.lay_out_by_counts();
             module.verify("attaching the plan")?;
             early::promote(&mut module, &machine, opt_level)?;
+            module.verify("calling targets directly")?;
             early::optimize(&mut module, &machine, opt_level)?;
             // A module whose compiler has used another profile keeps it.
             if planned_functions > 0 && plan.late_functions() > 0 {

@@ -53,6 +53,25 @@ impl Program {
         })
     }
 
+    /// Builds a C or C++ program that carries its bitcode. Its shared objects are plain. The program
+    /// must be built for this machine and glibc.
+    ///
+    /// # Errors
+    /// If the build fails.
+    pub fn build_embedded(&self, variant: &Variant, folder: &Path) -> Result<PathBuf> {
+        let executable = self.build(variant, folder, None)?;
+        let mut command = embedding_compiler(self.language, variant)?;
+        command
+            .current_dir(folder)
+            .arg(self.folder.join(self.main_c()))
+            .arg("-o")
+            .arg(&executable);
+        let in_folder = |file: &str| self.folder.join(file);
+        self.add_words(&mut command, &self.directives.build, &in_folder);
+        run_ok(&mut command)?;
+        Ok(executable)
+    }
+
     fn compile_c(&self, variant: &Variant, objects: &Path, weaving: &Weaving) -> Result<()> {
         std::fs::create_dir_all(objects)?;
         let is_file = |word: &&str| self.folder.join(word).is_file();
@@ -175,10 +194,28 @@ pub fn compiler(language: Language, variant: &Variant, woven: Option<&Weaving>) 
         clean(&mut command);
         command
     };
+    add_options(&mut command, variant);
+    Ok(command)
+}
+
+/// Returns the command of `holloway cc --embed`, with the options up to the level.
+fn embedding_compiler(language: Language, variant: &Variant) -> Result<Command> {
+    let (verb, clang) = match language {
+        Language::Cpp => ("c++", "clang++"),
+        _ => ("cc", "clang"),
+    };
+    let mut command = holloway_command([verb, "--embed"]);
+    let clang = installed(&format!("{clang}-{}", variant.clang))?;
+    command.env("HOLLOWAY_CLANG", clang);
+    add_options(&mut command, variant);
+    Ok(command)
+}
+
+fn add_options(command: &mut Command, variant: &Variant) {
     command
         .args(["-g", "-Wno-unused-command-line-argument", "-pthread"])
         .arg(format!("-{}", variant.level));
-    variant.machine.set_target(&mut command);
+    variant.machine.set_target(command);
     command
         .arg("-I")
         .arg(tool::tests_directory().join("programs/include"));
@@ -186,7 +223,6 @@ pub fn compiler(language: Language, variant: &Variant, woven: Option<&Weaving>) 
         command.arg("-fuse-ld=lld");
     }
     command.args(musl_words(variant.libc));
-    Ok(command)
 }
 
 /// The options that make Debian's clang link with Debian's musl.

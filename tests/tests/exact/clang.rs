@@ -6,6 +6,7 @@ use crate::ours::{Counted, Flow, Recorded, record, steady};
 use anyhow::{Context, Result, bail, ensure};
 use holloway_format::Outcome;
 use holloway_tests::clang_counts::{Branch, Function, Outcome as Way, count};
+use holloway_tests::csmith::CsmithProgram;
 use holloway_tests::program::{Language, Program};
 use holloway_tests::tool::{run_ok, scratch, tests_directory};
 use holloway_tests::workload::{BZIP2, CProject, Flavor, LUA, SQLITE, Workload, ZLIB};
@@ -55,6 +56,38 @@ fn test_programs_agree_with_clang() {
         println!("{name}: {compared}");
         assert!(compared.functions > 0);
     }
+}
+
+/// `HOLLOWAY_SOAK=N` compares N programs.
+#[test]
+fn csmith_programs_agree_with_clang() {
+    let number = match std::env::var("HOLLOWAY_SOAK") {
+        Ok(text) => text.parse().expect("HOLLOWAY_SOAK is a number"),
+        Err(_) => 2,
+    };
+    let mut branches = 0;
+    for seed in 1..=number {
+        let scratch = scratch("exact-csmith").unwrap();
+        let program = CsmithProgram::generate(scratch.path(), seed).unwrap();
+        // A program that fails or does not end has no counts.
+        if program.native_outputs().unwrap().is_none() {
+            continue;
+        }
+        let project = CProject {
+            folder: scratch.path().to_owned(),
+            files: vec![program.source()],
+            flags: CsmithProgram::flags().map(str::to_owned).to_vec(),
+            libraries: Vec::new(),
+        };
+        let run = |exe: &Path| run_ok(&mut Command::new(exe)).map(|_| ());
+        let woven = |exe: &Path, data: &Path| record(exe, &[], data, &[]);
+        let flavors = [Flavor::Paths, Flavor::Edges];
+        let compared = compare("csmith", project, &flavors, run, woven);
+        branches += compared
+            .unwrap_or_else(|error| panic!("seed {seed}: {error:#}"))
+            .branches;
+    }
+    assert!(branches > 0, "nothing was compared");
 }
 
 #[test]

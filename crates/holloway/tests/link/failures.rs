@@ -14,7 +14,7 @@ fn sandbox() -> Sandbox {
 }
 
 /// The lines that holloway itself printed.
-fn holloway_lines(stderr: &str) -> Vec<&str> {
+pub(crate) fn holloway_lines(stderr: &str) -> Vec<&str> {
     stderr
         .lines()
         .filter(|line| line.starts_with("holloway:"))

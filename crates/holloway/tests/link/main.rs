@@ -7,5 +7,6 @@ mod cc_builds;
 mod failures;
 mod link_support;
 mod places;
+mod plans;
 mod rust;
 mod sanitizers;

@@ -14,7 +14,7 @@ use holloway_collect::run_directory;
 use holloway_collect::settings::{MapDirectories, Settings};
 use holloway_format::{Count, FunctionPlan, Plan, Text};
 use holloway_link::relink::{CarriedProgram, Purpose};
-use tempfile::TempDir;
+use holloway_link::scratch::Scratch;
 
 use super::names::FunctionNames;
 use crate::failure::{Context, Failure, Result};
@@ -29,7 +29,7 @@ pub(crate) struct Carried {
     pub(super) executable: PathBuf,
     recipe: CarriedProgram,
     /// A directory for the program's files and builds.
-    scratch: TempDir,
+    scratch: Scratch,
 }
 
 /// A run of one of the program's builds.
@@ -46,10 +46,7 @@ impl Carried {
     /// # Errors
     /// If the program carries none, or it cannot be unpacked.
     pub(crate) fn unpack(program: &Path) -> Result<Self> {
-        let scratch = tempfile::Builder::new()
-            .prefix("holloway-optimize-")
-            .tempdir();
-        let scratch = scratch.cannot(|| "make a temporary directory (TMPDIR)".to_owned())?;
+        let scratch = Scratch::new("holloway-optimize-")?;
         let recipe = CarriedProgram::unpack(program, &scratch.path().join("files"))?;
         let recipe = recipe.ok_or_else(|| {
             Failure::new(format_args!(

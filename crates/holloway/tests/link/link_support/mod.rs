@@ -129,6 +129,11 @@ impl Sandbox {
         }
     }
 
+    /// The exit code of a program built here.
+    pub(crate) fn run_status(&self, program: &str) -> Option<i32> {
+        self.command(self.path(program)).status().unwrap().code()
+    }
+
     /// The output of a program built here.
     pub(crate) fn stdout_of(&self, program: &str) -> String {
         String::from_utf8(self.command(self.path(program)).output().unwrap().stdout).unwrap()

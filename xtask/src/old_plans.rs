@@ -257,12 +257,23 @@ fn table(figures: &[Figures]) -> String {
     for figures in figures {
         table += &format!("{}\n", row(figures));
     }
-    let others = figures.iter().skip(1);
-    let kept = others.map(|f| saved(f.plain, f.old) / saved(f.plain, f.own));
-    let number = kept.len().max(1);
-    let mean = 100.0 * kept.sum::<f64>() / number as f64;
-    table
-        + &format!(
-            "\nThe old plan keeps {mean:.0} % of the gain on average of the later versions.\n"
-        )
+    let [_, later @ ..] = figures else {
+        return table;
+    };
+    let kept = later.iter().map(|figures| {
+        let Figures {
+            plain, own, old, ..
+        } = *figures;
+        saved(plain, old) / saved(plain, own)
+    });
+    match later.len() {
+        0 => table,
+        number => {
+            let mean = 100.0 * kept.sum::<f64>() / number as f64;
+            table
+                + &format!(
+                    "\nThe old plan keeps {mean:.0} % of the gain, on average of the later versions.\n"
+                )
+        }
+    }
 }

@@ -451,3 +451,28 @@ fn leaks_are_decoded() {
     assert_eq!(read.functions[0].leaks, vec![0]);
     assert!(read.functions[1].leaks.is_empty());
 }
+
+/// Only builds for training have the contents of blocks. The lists before them may be empty.
+#[test]
+fn contents_are_decoded() {
+    let counters = |offset| Counters::Array { offset, len: 1 };
+    let plain = small_function("g", 1, counters(8));
+    let content = |hash, callees: &[&str]| holloway_format::BlockContent {
+        hash,
+        callees: callees.iter().map(|&name| name.into()).collect(),
+    };
+    let contents = vec![content(0x7856_3412, &["g", "h", "g"]), content(0, &[])];
+    let training = holloway_format::FunctionMap {
+        contents: contents.clone(),
+        ..small_function("f", 1, counters(0))
+    };
+    let module = ModuleMap {
+        counters_size: 16,
+        functions: vec![training, plain],
+        ..ModuleMap::default()
+    };
+    let (read, damage) = ModuleMap::decode(&module.encode()).unwrap();
+    assert!(damage.is_empty(), "{damage:?}");
+    assert_eq!(read.functions[0].contents, contents);
+    assert!(read.functions[1].contents.is_empty());
+}

@@ -107,6 +107,53 @@ fn selects_with_one_condition_are_one_branch_in_training() {
     }
 }
 
+/// Both versions have the same graph.
+#[test]
+fn maps_of_training_have_the_contents_of_blocks() {
+    let source = |comparison: &str, callee: &str| {
+        format!(
+            "void first(int); void second(int);
+            void f(int *a, int n) {{
+                for (int i = 0; i < n; i++)
+                    if (a[i] {comparison} 7) {callee}(a[i]);
+            }}"
+        )
+    };
+    let setup = &SETUPS[0];
+    let workspace = Workspace::new();
+    let args = ["-O2", "-Xclang", "-disable-llvm-passes"];
+    let map = |source: &str| {
+        let bitcode = workspace.compile(setup.clang, "m.c", source, &args);
+        let [map] = training(setup.llvm, &bitcode, Kind::Edges)
+            .try_into()
+            .unwrap();
+        let FunctionMap {
+            contents, blocks, ..
+        } = map;
+        assert_eq!(contents.len(), blocks.len());
+        let callees = contents.iter().flat_map(|block| &block.callees);
+        let callees: Vec<String> = callees.map(ToString::to_string).collect();
+        let hashes: Vec<u32> = contents.iter().map(|block| block.hash).collect();
+        (callees, hashes)
+    };
+    let one = map(&source("<", "first"));
+    assert_eq!(one.0, ["first"]);
+    assert_eq!(map(&source("<", "first")), one);
+    let other_callee = map(&source("<", "second"));
+    assert_eq!(other_callee, (vec!["second".to_owned()], one.1.clone()));
+    let other_condition = map(&source("!=", "first"));
+    let different = other_condition.1.iter().zip(&one.1);
+    assert_eq!(different.filter(|(a, b)| a != b).count(), 1);
+    // Other builds need no contents.
+    let bitcode = workspace.compile(setup.clang, "m.c", &source("<", "first"), &args);
+    let mut options = options("m.o", O2);
+    options.early = Some(EarlyBuild::Plain);
+    let woven = weave_module(&library(setup.llvm), &bitcode, &options, &mut |_| {}).unwrap();
+    let (map, _) = ModuleMap::decode(&woven.fragment).unwrap();
+    assert!(map.functions.iter().all(|map| map.contents.is_empty()));
+    assert!(!map.functions.is_empty());
+}
+
 #[test]
 fn only_unpredictable_branches_become_conditional_moves() {
     for setup in SETUPS {

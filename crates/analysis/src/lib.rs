@@ -56,6 +56,7 @@ pub mod lines;
 pub mod loops;
 pub mod misfit;
 pub mod note;
+pub mod origins;
 pub mod overlap;
 pub mod paired;
 pub mod path_name;

@@ -30,8 +30,12 @@ pub struct CarriedProgram {
 /// What a program is linked for.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose<'a> {
+    /// The plain program. Its debug locations are the numbers of instructions.
+    Numbered,
     /// The program counts what its source does.
     Training,
+    /// The same, and its debug locations are the numbers of instructions.
+    NumberedTraining,
     /// The program records the sequences of paths in the functions with these linkage names.
     Sequences(&'a BTreeSet<String>),
     /// The program is optimized by a plan, and counts what its optimized code does.
@@ -93,7 +97,9 @@ impl CarriedProgram {
         host: &dyn Host,
     ) -> Result<Option<u64>> {
         let early = match purpose {
+            Purpose::Numbered => EarlyLink::Numbered,
             Purpose::Training => EarlyLink::Training,
+            Purpose::NumberedTraining => EarlyLink::NumberedTraining,
             Purpose::Sequences(names) => EarlyLink::Sequences(patterns(names)),
             Purpose::LateTraining(plan) => {
                 let (file, hash) = write_plan(plan, directory)?;
@@ -113,8 +119,14 @@ impl CarriedProgram {
             LineFlavor::Ld => Flavor::Ld,
         };
         let mut arguments = self.arguments(output);
-        if let Purpose::Training = purpose {
-            arguments.retain(|argument| !removes_names(argument));
+        match purpose {
+            Purpose::Training => arguments.retain(|argument| !removes_names(argument)),
+            Purpose::Numbered | Purpose::NumberedTraining => arguments
+                .retain(|argument| !removes_names(argument) && !removes_locations(argument)),
+            Purpose::Sequences(_)
+            | Purpose::LateTraining(_)
+            | Purpose::Timing(_)
+            | Purpose::Optimized(_) => {}
         }
         let line = Line::parse(flavor, arguments);
         let settings = LinkSettings::for_recipe(&line, &self.recipe.opt, early)?;
@@ -154,6 +166,13 @@ fn removes_names(argument: &OsStr) -> bool {
     let argument = argument.as_bytes();
     let word = argument.strip_prefix(b"-Wl,").unwrap_or(argument);
     [b"-s".as_slice(), b"--strip-all", b"-strip-all"].contains(&word)
+}
+
+/// Whether the linker leaves out debug information because of this argument.
+fn removes_locations(argument: &OsStr) -> bool {
+    let argument = argument.as_bytes();
+    let word = argument.strip_prefix(b"-Wl,").unwrap_or(argument);
+    [b"-S".as_slice(), b"--strip-debug", b"-strip-debug"].contains(&word)
 }
 
 /// Patterns that select the functions with these names, one per line. Empty, so that all functions

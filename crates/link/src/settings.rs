@@ -34,8 +34,12 @@ use crate::tools::cache_home;
 pub(crate) enum EarlyLink {
     /// A plain program that carries its bitcode (`--embed`).
     Embed,
+    /// A plain program whose debug locations are the numbers of instructions.
+    Numbered,
     /// A program that counts what its source does.
     Training,
+    /// The same, and its debug locations are the numbers of instructions.
+    NumberedTraining,
     /// A program that records the sequences of paths in some functions: their patterns, one per
     /// line. Empty: in all functions.
     Sequences(String),
@@ -54,6 +58,8 @@ impl fmt::Display for EarlyLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embed => f.write_str("embed"),
+            Self::Numbered => f.write_str("numbered"),
+            Self::NumberedTraining => f.write_str("numbered training"),
             // The kind and the patterns distinguish the results.
             Self::Training | Self::Sequences(_) => f.write_str("training"),
             Self::LateTraining(_, hash) => write!(f, "late training {hash}"),
@@ -139,8 +145,12 @@ impl LinkSettings {
     /// If a variable has a wrong value.
     pub(crate) fn for_recipe(line: &Line, recipe_level: &str, early: EarlyLink) -> Result<Self> {
         let (kind, probes, only) = match &early {
-            EarlyLink::Embed | EarlyLink::Optimized(..) => (Kind::Edges, false, String::new()),
-            EarlyLink::Training | EarlyLink::LateTraining(..) => (Kind::Edges, true, String::new()),
+            EarlyLink::Embed | EarlyLink::Numbered | EarlyLink::Optimized(..) => {
+                (Kind::Edges, false, String::new())
+            }
+            EarlyLink::Training | EarlyLink::NumberedTraining | EarlyLink::LateTraining(..) => {
+                (Kind::Edges, true, String::new())
+            }
             EarlyLink::Timing(..) => (Kind::Variation, true, String::new()),
             EarlyLink::Sequences(only) => (Kind::Loops, true, only.clone()),
         };

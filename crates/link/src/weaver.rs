@@ -295,7 +295,9 @@ impl<'a> Weaver<'a> {
             }
             Some(
                 EarlyLink::Embed
+                | EarlyLink::Numbered
                 | EarlyLink::Training
+                | EarlyLink::NumberedTraining
                 | EarlyLink::Sequences(_)
                 | EarlyLink::LateTraining(..)
                 | EarlyLink::Timing(..),
@@ -450,7 +452,9 @@ impl<'a> Weaver<'a> {
                 option("--early", worker::OPTIMIZED.into());
                 option("--plan", plan.clone().into());
             }
-            Some(EarlyLink::Training | EarlyLink::Sequences(_)) if attempt.probes => {
+            Some(EarlyLink::Training | EarlyLink::NumberedTraining | EarlyLink::Sequences(_))
+                if attempt.probes =>
+            {
                 option("--early", worker::TRAINING.into());
             }
             Some(_) => option("--early", worker::PLAIN.into()),
@@ -458,7 +462,12 @@ impl<'a> Weaver<'a> {
         if let Some(opt) = attempt.opt {
             option("--opt", level::name(opt).into());
         }
+        let is_numbered = matches!(
+            settings.early,
+            Some(EarlyLink::Numbered | EarlyLink::NumberedTraining)
+        );
         let flags = [
+            ("--numbers", is_numbered),
             ("--shared", settings.shared),
             ("--std", settings.std),
             ("--whole-program", self.inputs.whole_program == Some(number)),

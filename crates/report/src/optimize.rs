@@ -101,8 +101,13 @@ impl Optimization {
 pub enum PlanSource {
     /// A run of the program.
     Training,
-    /// So many files.
-    Files(usize),
+    /// Files.
+    Given {
+        /// The number of plans.
+        plans: usize,
+        /// The number of profiles.
+        profiles: usize,
+    },
 }
 
 /// Writes the optimization as text.
@@ -135,7 +140,12 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
     let [program, output] = [program, output].map(|name| name.replace('\n', "\\n"));
     let source = match source {
         PlanSource::Training => "training".to_owned(),
-        PlanSource::Files(count) => plural(*count as u64, "plan"),
+        PlanSource::Given { plans, profiles } => {
+            let given = [(plans, "plan"), (profiles, "profile")];
+            let given = given.into_iter().filter(|(count, _)| **count > 0);
+            let given = given.map(|(count, noun)| plural(*count as u64, noun));
+            given.collect::<Vec<_>>().join(" and ")
+        }
     };
     let functions = plural(*functions as u64, "function");
     writeln!(

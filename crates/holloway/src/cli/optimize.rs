@@ -43,6 +43,10 @@ pub(crate) struct OptimizeOptions {
     /// Use the counts of this plan instead of training; given several times, their sums
     #[arg(long, value_name = "PLAN", value_hint = ValueHint::FilePath)]
     pub(crate) plan: Vec<PathBuf>,
+    /// Use a profile of PROGRAM instead of training: a run of `holloway monitor`, a file of
+    /// `perf record`, or a run of the program of `holloway plan instrument`; repeatable
+    #[arg(long, value_name = "PROFILE", value_hint = ValueHint::AnyPath)]
+    pub(crate) profile: Vec<PathBuf>,
     /// Write the plan that was used
     #[arg(long, value_name = "PLAN", value_hint = ValueHint::FilePath)]
     pub(crate) write_plan: Option<PathBuf>,
@@ -99,6 +103,10 @@ pub(crate) struct PlanArgs {
 pub(crate) enum PlanCommand {
     /// Run a program, twice if branches may be unpredictable, and write the plan of these runs
     Train(TrainArgs),
+    /// Build the program with counters; its runs are exact profiles for `plan from`
+    Instrument(InstrumentArgs),
+    /// Make a plan of profiles of a program, without running it
+    From(FromProfileArgs),
     /// Show the functions of a plan, most executions first
     Show(ShowPlanArgs),
     /// Show the functions whose counts differ in two plans, largest difference first
@@ -119,6 +127,32 @@ pub(crate) struct TrainArgs {
     /// The arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<OsString>,
+}
+
+/// `holloway plan instrument`.
+#[derive(Debug, Args)]
+pub(crate) struct InstrumentArgs {
+    /// The program to write
+    #[arg(short = 'o', long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// A program that was built with `holloway cc --embed`
+    #[arg(value_name = "PROGRAM", value_hint = ValueHint::ExecutablePath)]
+    pub(crate) program: PathBuf,
+}
+
+/// `holloway plan from`.
+#[derive(Debug, Args)]
+pub(crate) struct FromProfileArgs {
+    /// The plan to write
+    #[arg(short = 'o', long = "output", value_name = "PLAN", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// A program that was built with `holloway cc --embed`
+    #[arg(value_name = "PROGRAM", value_hint = ValueHint::ExecutablePath)]
+    pub(crate) program: PathBuf,
+    /// A run of `holloway monitor`, a file of `perf record`, BOLT's text, or a run of the program of
+    /// `holloway plan instrument`; given several times, their sums
+    #[arg(required = true, value_name = "PROFILE", value_hint = ValueHint::AnyPath)]
+    pub(crate) profiles: Vec<PathBuf>,
 }
 
 /// `holloway plan show`.

@@ -18,6 +18,7 @@
 pub(crate) mod carried;
 mod measure;
 mod names;
+pub(crate) mod profiles;
 pub(crate) mod training;
 
 use std::ffi::OsString;
@@ -69,12 +70,20 @@ pub(crate) fn optimize(
             )));
         }
     }
-    let (plan, source) = match options.plan.as_slice() {
-        [] => (
+    let (plan, source) = match (options.plan.as_slice(), options.profile.as_slice()) {
+        ([], []) => (
             training::train(&carried, args, Stdio::null())?,
             PlanSource::Training,
         ),
-        files => (read_plans(files)?, PlanSource::Files(files.len())),
+        (files, profiles) => {
+            let mut plan = read_plans(files)?;
+            plan.add_plan(profiles::plan_from(&carried, profiles)?);
+            let source = PlanSource::Given {
+                plans: files.len(),
+                profiles: profiles.len(),
+            };
+            (plan, source)
+        }
     };
     if let Some(file) = &options.write_plan {
         carried::write_plan(file, &plan)?;

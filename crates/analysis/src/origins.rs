@@ -289,3 +289,148 @@ fn divide_evenly(cfg: &Cfg, measured: &[Option<Count>], counts: &mut [u64]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use holloway_flow::{Edge, EdgeKind};
+    use holloway_format::{BlockMap, ModuleMap, PlacedModule, Scope};
+
+    fn place(scope: u32, line: u32) -> Place {
+        Place {
+            scope,
+            line,
+            column: 0,
+        }
+    }
+
+    /// A map with a function for each list of blocks. `less` is inlined into `sort` by call 3.
+    fn map() -> ImageMap {
+        let scope = |name: &str, parent, call_line| Scope {
+            name: name.into(),
+            parent,
+            call_line,
+            ..Scope::default()
+        };
+        let block = |places: Vec<Place>| BlockMap {
+            instructions: 2,
+            places,
+        };
+        let function = |name: &str, scopes, blocks| FunctionMap {
+            linkage_name: name.into(),
+            scopes,
+            blocks,
+            ..FunctionMap::default()
+        };
+        let sort = function(
+            "sort",
+            vec![scope("sort", None, 0), scope("less", Some(0), 3)],
+            vec![
+                block(vec![place(0, 1), place(0, 2)]),
+                block(vec![place(1, 2), place(0, 9)]),
+                block(vec![place(0, 9)]),
+            ],
+        );
+        let less = function(
+            "less",
+            vec![scope("less", None, 0)],
+            vec![block(vec![place(0, 1), place(0, 2)])],
+        );
+        ImageMap {
+            modules: vec![PlacedModule {
+                base: 0,
+                module: ModuleMap {
+                    functions: vec![sort, less],
+                    ..ModuleMap::default()
+                },
+            }],
+            ..ImageMap::default()
+        }
+    }
+
+    #[test]
+    fn the_longest_known_end_of_the_frames_tells_the_block() {
+        let origins = Origins::new(&map());
+        let check = |frames: &[(&str, u32)], expect: Option<(u32, u32)>| {
+            let frames: Vec<Numbered> = frames
+                .iter()
+                .map(|&(name, number)| (name.into(), number))
+                .collect();
+            let found = origins.find(&frames);
+            let found = found.map(|found| (found.function.function, found.block));
+            assert_eq!(found, expect, "{frames:?}");
+        };
+        check(&[("sort", 2)], Some((0, 0)));
+        check(&[("main", 7), ("sort", 2)], Some((0, 0)));
+        check(&[("main", 7), ("sort", 3), ("less", 2)], Some((0, 1)));
+        // Another call of less, which only later passes have inlined.
+        check(&[("sort", 5), ("less", 2)], Some((1, 0)));
+        // In two blocks, and in none.
+        check(&[("sort", 9)], None);
+        check(&[("sort", 99)], None);
+        check(&[], None);
+    }
+
+    fn code(start: u64, end: u64, block: u32, number: u32) -> OriginalCode {
+        let function = FunctionIndex {
+            module: 0,
+            function: 0,
+        };
+        OriginalCode {
+            addresses: start..end,
+            block: EarlyBlock { function, block },
+            number,
+        }
+    }
+
+    #[test]
+    fn the_time_of_all_copies_is_divided_by_the_instructions() {
+        // Block 0 has the instructions 1 and 2, each twice, because its loop was unrolled.
+        let code = [
+            code(0, 4, 0, 1),
+            code(4, 8, 0, 2),
+            code(8, 12, 0, 1),
+            code(12, 16, 0, 2),
+            code(16, 20, 1, 5),
+        ];
+        let samples = BTreeMap::from([(1, 3), (4, 2), (15, 1), (40, 99)]);
+        let found: Vec<u64> = by_samples(&code, &samples, 1_000).into_values().collect();
+        assert_eq!(found, [3_000, 0]);
+    }
+
+    #[test]
+    fn sections_give_the_median_of_the_instructions() {
+        // Instruction 2 is split in two rows, and so counts twice.
+        let code = [
+            code(0, 4, 0, 1),
+            code(4, 8, 0, 2),
+            code(8, 12, 0, 3),
+            code(12, 16, 0, 2),
+            code(16, 20, 1, 5),
+        ];
+        let sections = BTreeMap::from([((0, 14), 10), ((8, 14), 1), ((0, 17), 5)]);
+        let found: Vec<u64> = by_sections(&code, &sections).into_values().collect();
+        assert_eq!(found, [16, 5]);
+    }
+
+    #[test]
+    fn ways_without_measures_run_equally_often() {
+        // 0 → 1 → 3, 0 → 2 → 3, 3 → 4: a select.
+        let edges = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)];
+        let edges = edges.map(|(from, to)| Edge {
+            from: BlockId(from),
+            to: BlockId(to),
+            kind: EdgeKind::Plain,
+        });
+        let cfg = Cfg::new(5, BlockId(0), BlockId(4), edges.to_vec()).unwrap();
+        let check = |measured: [Option<Count>; 5], expect: [u64; 5]| {
+            let mut counts = [9, 0, 9, 0, 9];
+            divide_evenly(&cfg, &measured, &mut counts);
+            assert_eq!(counts, expect);
+        };
+        let (known, unknown) = (Some(Count(9)), None);
+        check([known, unknown, unknown, known, known], [5, 4, 5, 4, 9]);
+        check([known, known, unknown, known, known], [9, 0, 9, 0, 9]);
+    }
+}

@@ -3,7 +3,8 @@
 //! `holloway optimize` links a program again with the numbers of its instructions as debug
 //! locations (`holloway_weave`, `early/numbers.rs`): a line is the number of an instruction in its
 //! function. Frames of inlined calls have the numbers of the calls. The code is that of the plain
-//! program, and [`same_code`] checks that.
+//! program, and [`CodePair`] checks that: LLVM's decisions hardly depend on debug information, but a
+//! few instructions may differ.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -69,10 +70,45 @@ fn frames(
     (!frames.is_empty()).then_some(frames)
 }
 
-/// Whether two programs have the same machine code at the same addresses. `None` if one of them
-/// cannot be read.
-pub fn same_code(one: &Path, other: &Path) -> Option<bool> {
-    Some(executable_sections(one)? == executable_sections(other)?)
+/// The machine code of two programs with the same layout.
+pub struct CodePair(Vec<(u64, Vec<u8>, Vec<u8>)>);
+
+impl CodePair {
+    /// Reads the code of two programs. `None` if one of them cannot be read, or their code does not
+    /// lie at the same addresses.
+    pub fn read(one: &Path, other: &Path) -> Option<Self> {
+        let [one, other] = [executable_sections(one)?, executable_sections(other)?];
+        let layout = |sections: &[(u64, Vec<u8>)]| {
+            let sections = sections.iter();
+            sections
+                .map(|(start, bytes)| (*start, bytes.len()))
+                .collect::<Vec<_>>()
+        };
+        (layout(&one) == layout(&other)).then(|| {
+            let pairs = one.into_iter().zip(other);
+            Self(pairs.map(|((start, a), (_, b))| (start, a, b)).collect())
+        })
+    }
+
+    /// Whether the programs have the same bytes at these addresses.
+    pub fn is_same(&self, addresses: &Range<u64>) -> bool {
+        let same = |(start, one, other): &(u64, Vec<u8>, Vec<u8>)| {
+            let from = usize::try_from(addresses.start.checked_sub(*start)?).ok()?;
+            let to = usize::try_from(addresses.end.checked_sub(*start)?).ok()?;
+            Some(one.get(from..to)? == other.get(from..to)?)
+        };
+        self.0.iter().find_map(same).unwrap_or(false)
+    }
+
+    /// The share of bytes that differ, in percent, rounded up.
+    pub fn different_percent(&self) -> usize {
+        let (mut different, mut total) = (0, 0);
+        for (_, one, other) in &self.0 {
+            different += one.iter().zip(other).filter(|(a, b)| a != b).count();
+            total += one.len();
+        }
+        (100 * different).div_ceil(total.max(1))
+    }
 }
 
 /// The address and the content of each executable section.

@@ -29,6 +29,7 @@ pub use error::ImportError;
 pub(crate) use files::{ImportedFiles, Sections, hex};
 pub use imported::Imported;
 
+use files::Purpose;
 use imported::file_name;
 
 /// Reads a file: of `perf record`, or BOLT's pre-aggregated text. `programs` are used instead of
@@ -38,15 +39,6 @@ use imported::file_name;
 /// If the input cannot be used, or a program is another build.
 pub fn read(input: &Path, programs: &[PathBuf]) -> Result<Imported, ImportError> {
     read_for(Purpose::Blocks, input, programs)
-}
-
-/// What branches are read for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    /// Edges and paths. The program must have known blocks.
-    Blocks,
-    /// Straight sections of a program without known blocks.
-    Sections,
 }
 
 fn read_for(purpose: Purpose, input: &Path, programs: &[PathBuf]) -> Result<Imported, ImportError> {

@@ -20,6 +20,15 @@ use holloway_sample::sampled_file::{self, woven_build};
 
 use super::error::ImportError;
 
+/// What branches are read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Edges and paths. The program must have known blocks.
+    Blocks,
+    /// Straight sections of a program without known blocks.
+    Sections,
+}
+
 /// How often each straight section of code ran, by its first address and that of its last
 /// instruction.
 pub(crate) type Sections = BTreeMap<(u64, u64), u64>;

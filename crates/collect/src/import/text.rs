@@ -12,9 +12,8 @@ use holloway_format::samples::{KnownBlocks, MonitorState, SampleClock, SampleRec
 use holloway_format::{Count, ProgramSamples};
 use holloway_sample::pre_aggregated::{self, Line, Location};
 
-use super::Purpose;
 use super::error::ImportError;
-use super::files::{ImportedFile, hex};
+use super::files::{ImportedFile, Purpose, hex};
 use super::imported::{Imported, file_name};
 
 /// Reads a text. `programs` must have one element.

@@ -14,6 +14,7 @@ Examples:
   holloway cc --embed -O2 a.c b.c -o app
   holloway optimize -o app.fast ./app -- input.txt
   holloway optimize -o app.fast --plan small.plan --plan large.plan ./app -- input.txt
+  holloway optimize -o app.fast --profile watched ./app -- input.txt
   cargo holloway optimize --release -- input.txt
 
 The command after `--` is run about 57 times, and about 22 times more if a branch is
@@ -32,6 +33,7 @@ It must print the same text each time.";
 pub(crate) const PLAN_EXAMPLES: &str = "\
 Examples:
   holloway plan train -o small.plan ./app -- small.txt
+  holloway plan from -o watched.plan ./app watched
   holloway plan show small.plan
   holloway plan diff small.plan large.plan
   holloway plan apply -o app.fast --plan small.plan --plan large.plan ./app";

@@ -10,6 +10,7 @@
 //!    If a branch may be hard to predict, train a second time and mark such branches in the plan.
 //!    They become selects in another build. Last, train a build that uses the plan, for late counts.
 //!    Another run finds the loads that wait for memory.
+//!    `profiles` makes the plan of profiles instead, without a run.
 //! 3. `measure`: run the program and its optimized builds in interleaved rounds, after pairs of the
 //!    program with itself. Compare what they print, and count their instructions. Prefetches are
 //!    measured in rounds of their own, on top of the steps that were kept.

@@ -1,4 +1,4 @@
-//! `holloway plan train|show|diff|apply`: makes, shows, compares, and uses plans.
+//! `holloway plan train|instrument|from|show|diff|apply`: makes, shows, compares, and uses plans.
 
 use std::io::Write;
 use std::process::{ExitCode, Stdio};

@@ -22,7 +22,9 @@ pub(crate) fn number_instructions(module: &mut Module<'_>, module_id: &str) {
             continue;
         }
         let scope = builder.describe(function, &format!("{module_id}:{}", function.name()));
-        let instructions = function.blocks().flat_map(|block| block.instructions());
+        let instructions = function
+            .blocks()
+            .flat_map(holloway_llvm::Block::instructions);
         for (number, instruction) in (1..).zip(instructions) {
             builder.locate(instruction, number, scope);
         }

@@ -158,7 +158,7 @@ impl NumberedProgram {
     fn plan(&self, carried: &Carried, observed: &Observed) -> Result<Plan> {
         let mut run: RunProfile = estimate_early(&self.map, &self.code, observed);
         // What was not seen may have run: such functions get no counts.
-        run.functions.retain(|function| function.ran());
+        run.functions.retain(holloway_analysis::Function::ran);
         if run.functions.is_empty() {
             return Err(Failure::new(format_args!(
                 "the profiles show no code that {} carries: watch the program longer, while it runs its own code",

@@ -30,7 +30,7 @@ const SAMPLES: u64 = 5_000;
 const MAX_RUNS: usize = 50;
 
 /// The programs of the page.
-const PROGRAMS: [&str; 3] = ["lua", "minisat", "zlib"];
+const PROGRAMS: [&str; 4] = ["bzip2", "lua", "minisat", "zlib"];
 /// The ways in which a program is built here.
 const BUILDS: [&str; 6] = ["plain", "trained", "early", "exact", "sampled", "records"];
 

@@ -928,3 +928,171 @@ fn code_that_never_ran_lies_apart() {
         assert_eq!(fast, plain, "{options:?}");
     }
 }
+
+/// The lines of a plan's early counts, without lines that only training writes.
+fn early_counts(plan: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(plan).unwrap();
+    let lines = text.lines().skip(1).map(str::to_owned);
+    let early = lines.take_while(|line| !["late", "prefetches", "end"].contains(&line.as_str()));
+    early
+        .filter(|line| !line.starts_with("unpredictable"))
+        .collect()
+}
+
+#[test]
+fn exact_sampled_and_recorded_profiles_become_plans_without_training() {
+    let scratch = scratch("optimize-profiles").unwrap();
+    let folder = scratch.path();
+    let program = app(folder, &["--embed"]);
+    let expected = start(&program);
+    let ok = |words: &[&str]| run_ok(&mut holloway(folder, words)).unwrap();
+    let shown = |plan: &str| std::fs::read_to_string(folder.join(plan)).unwrap();
+
+    // The counts of the instrumented program are those of training.
+    ok(&["plan", "train", "-o", "trained.plan", "./app"]);
+    ok(&["plan", "instrument", "-o", "counting", "./app"]);
+    ok(&["run", "--no-report", "-o", "counted", "--", "./counting"]);
+    ok(&["plan", "from", "-o", "exact.plan", "./app", "counted"]);
+    let counted = early_counts(&folder.join("exact.plan"));
+    assert_eq!(counted, early_counts(&folder.join("trained.plan")));
+
+    // One section is all of main's code: each of its blocks ran as often.
+    let text = symbol_of_app(folder, "main").map(|(start, size)| {
+        let last = start + size - 1;
+        format!("F {start:x} {last:x} 1000\n")
+    });
+    std::fs::write(folder.join("records.txt"), text.unwrap()).unwrap();
+    ok(&["plan", "from", "-o", "records.plan", "./app", "records.txt"]);
+    let records = shown("records.plan");
+    assert!(records.contains(" main\n"), "{records}");
+    assert!(
+        records.lines().any(|line| line.ends_with(" 1000")),
+        "{records}"
+    );
+
+    // Samples of the plain program. A stripped copy is the same program.
+    ok(&["monitor", "--no-report", "-o", "watched", "--", "./app"]);
+    ok(&["plan", "from", "-o", "sampled.plan", "./app", "watched"]);
+    let strip = Command::new("strip")
+        .current_dir(folder)
+        .args(["-o", "stripped", "app"])
+        .status();
+    assert!(strip.unwrap().success());
+    ok(&[
+        "plan",
+        "from",
+        "-o",
+        "stripped.plan",
+        "./stripped",
+        "watched",
+    ]);
+    assert_eq!(shown("stripped.plan"), shown("sampled.plan"));
+    // The loop's inner edges ran most.
+    let graph = |plan: &[String]| plan[0].split(' ').nth(1).unwrap().to_owned();
+    let sampled = early_counts(&folder.join("sampled.plan"));
+    assert_eq!(graph(&sampled), graph(&counted));
+    assert!(
+        hottest(&sampled)
+            .iter()
+            .all(|edge| hottest(&counted).contains(edge))
+    );
+
+    for (number, plan) in ["exact.plan", "records.plan", "sampled.plan"]
+        .iter()
+        .enumerate()
+    {
+        let output = format!("fast{number}");
+        ok(&["plan", "apply", "-o", &output, "--plan", plan, "./app"]);
+        assert_eq!(
+            start(&folder.join(&output)).text(),
+            expected.text(),
+            "{plan}"
+        );
+    }
+    let words = [
+        "optimize",
+        "-o",
+        "fast",
+        "--profile",
+        "watched",
+        "--profile",
+        "counted",
+    ];
+    let output = ok(&[&words[..], &["--pairs", "1", "./app"]].concat());
+    assert!(
+        output.text().contains("from 2 profiles"),
+        "{}",
+        output.text()
+    );
+}
+
+/// The edges that ran at least half as often as the edge that ran most.
+fn hottest(counts: &[String]) -> Vec<String> {
+    let edges = counts.iter().filter_map(|line| line.split_once(' '));
+    let edges = edges.filter_map(|(edge, count)| Some((edge, count.parse::<u64>().ok()?)));
+    let edges: Vec<(&str, u64)> = edges.collect();
+    let most = edges.iter().map(|(_, count)| *count).max().unwrap();
+    let hot = edges.iter().filter(|(_, count)| *count * 2 > most);
+    hot.map(|(edge, _)| (*edge).to_owned()).collect()
+}
+
+/// The address and the size of a symbol of the program `app`.
+fn symbol_of_app(folder: &Path, name: &str) -> Option<(u64, u64)> {
+    let mut nm = Command::new("nm");
+    let output = run_ok(nm.arg("-S").arg(folder.join("app"))).unwrap().text();
+    let line = output
+        .lines()
+        .find(|line| line.ends_with(&format!(" {name}")))?;
+    let mut numbers = line.split(' ').map(|word| u64::from_str_radix(word, 16));
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+#[test]
+fn unusable_profiles_fail_with_one_line() {
+    let scratch = scratch("optimize-bad-profiles").unwrap();
+    let folder = scratch.path();
+    app(folder, &["--embed"]);
+    run_ok(&mut holloway(
+        folder,
+        &["monitor", "--no-report", "-o", "watched", "--", "./app"],
+    ))
+    .unwrap();
+    run_ok(&mut holloway(
+        folder,
+        &["plan", "instrument", "-o", "counting", "./app"],
+    ))
+    .unwrap();
+    let words = ["run", "--no-report", "-o", "counted", "--", "./counting"];
+    run_ok(&mut holloway(folder, &words)).unwrap();
+    for directory in ["empty", "other"] {
+        std::fs::create_dir(folder.join(directory)).unwrap();
+    }
+    let other = folder.join("other.c");
+    std::fs::write(&other, SOURCE.replace("1023", "511")).unwrap();
+    cc(folder, &other, &["--embed"], "other/app");
+    cc(folder, &other, &["--embed"], "else");
+    std::fs::write(folder.join("empty.txt"), "").unwrap();
+    std::fs::write(folder.join("outside.txt"), "F 10 20 5\n").unwrap();
+    let check = |program: &str, profile: &str, message: &str| {
+        fails(
+            folder,
+            &["plan", "from", "-o", "x.plan", program, profile],
+            message,
+        );
+    };
+    check("./app", "nowhere", "nowhere");
+    check("./app", "empty", "empty has no profile: name a run");
+    check("./app", "empty.txt", "it is empty: record again");
+    check(
+        "./app",
+        "outside.txt",
+        "the profiles show no code that ./app carries",
+    );
+    check("other/app", "watched", "watched is of another build of");
+    check("./else", "watched", "watched does not show");
+    check(
+        "other/app",
+        "counted",
+        "counted counts another build than other/app carries",
+    );
+}

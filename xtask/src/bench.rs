@@ -33,7 +33,7 @@ mod totals;
 
 pub(crate) use builds::{Builds, measure as measure_builds};
 pub(crate) use callgrind::{
-    BRANCH_OPTIONS, Branches, CommandCost, count as count_instructions,
+    BRANCH_OPTIONS, Branches, CommandCost, count as count_instructions, count_at,
     record as record_instructions,
 };
 pub(crate) use options::Options;

@@ -8,6 +8,7 @@ mod changes;
 mod counting_cost;
 mod csmith;
 mod fidelity;
+mod inputs;
 mod layout;
 mod machine;
 mod monitor;
@@ -133,6 +134,11 @@ enum Study {
     /// Counts instructions with callgrind, so the machine may be busy, and takes CPU times in
     /// rounds. Writes docs/studies/optimize.md unless programs are named.
     Optimize(optimize::Options),
+    /// Compare the gains of `holloway optimize` by training, exact counts, samples, and branch records
+    ///
+    /// Counts instructions with callgrind, so the machine may be busy. Writes docs/studies/inputs.md
+    /// unless programs are named.
+    Inputs(inputs::Options),
     /// Compare orders of blocks and of functions by exact counts
     ///
     /// Nothing is timed, so the machine may be busy. Writes docs/studies/layout.md if the whole suite
@@ -184,6 +190,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Server(options)) => server::run(options),
         Task::Study(Study::Fidelity(options)) => fidelity::run(options),
         Task::Study(Study::Optimize(options)) => optimize::run(options),
+        Task::Study(Study::Inputs(options)) => inputs::run(options),
         Task::Study(Study::Prefetch(options)) => prefetch::run(options),
         Task::Study(Study::OldPlans(options)) => old_plans::run(options),
         Task::Study(Study::Layout(options)) => layout::run(options),

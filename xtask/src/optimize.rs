@@ -197,7 +197,7 @@ fn compiler_optimized(workload: &Workload, folder: &Path, training: &Path) -> Re
 
 /// Trains a program that carries its bitcode, and builds it with the sum of the plans: with early
 /// counts, and with late counts too.
-fn holloway_optimized(
+pub(crate) fn holloway_optimized(
     workload: &Workload,
     plain: &Path,
     training: &Path,

@@ -113,33 +113,40 @@ fn derive_flow(function: &mut Function, period: u64) -> Result<(), Misfit> {
 }
 
 fn measures(map: &FunctionMap, samples: &[Count], period: u64) -> Vec<Measure> {
-    let measure = |(block, &samples): (&holloway_format::BlockMap, &Count)| {
-        let length = block.instructions;
-        match length {
-            // The exit.
-            0 => Measure::Unknown,
-            _ => Measure::Executions {
-                count: executions(samples, period, length),
-                increase: length.min(MAX_LENGTH)
-                    * match samples {
-                        Count::ZERO => FIRST_INCREASE,
-                        Count(_) => INCREASE,
-                    },
-                decrease: length.min(MAX_LENGTH) * DECREASE,
-            },
-        }
+    let lengths = map.blocks.iter().map(|block| block.instructions);
+    let measures = lengths.zip(samples).map(|(length, &samples)| {
+        let count = Count(executions(samples, period, length));
+        // The exit has no instructions.
+        measure(length, (length > 0).then_some(count))
+    });
+    measures.collect()
+}
+
+/// The measure of a block with this length and these measured executions.
+pub(crate) fn measure(length: u32, count: Option<Count>) -> Measure {
+    let Some(Count(count)) = count else {
+        return Measure::Unknown;
     };
-    map.blocks.iter().zip(samples).map(measure).collect()
+    let length = length.clamp(1, MAX_LENGTH);
+    Measure::Executions {
+        count,
+        increase: length
+            * match count {
+                0 => FIRST_INCREASE,
+                _ => INCREASE,
+            },
+        decrease: length * DECREASE,
+    }
 }
 
 /// The executions of a block that has samples: at least one.
-fn executions(samples: Count, period: u64, length: u32) -> u64 {
+pub(crate) fn executions(samples: Count, period: u64, length: u32) -> u64 {
     let time = u128::from(samples.0) * u128::from(period);
-    let executions = (time / u128::from(length)).max(samples.0.min(1).into());
+    let executions = (time / u128::from(length.max(1))).max(samples.0.min(1).into());
     u64::try_from(executions).unwrap_or(u64::MAX)
 }
 
-fn edge_costs(map: &FunctionMap) -> Vec<u32> {
+pub(crate) fn edge_costs(map: &FunctionMap) -> Vec<u32> {
     let edges = map.edges.iter();
     edges
         .map(|edge| match (edge.kind, edge.outcome) {

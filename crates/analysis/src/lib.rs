@@ -61,6 +61,7 @@ pub mod loops;
 pub mod misfit;
 pub mod note;
 pub mod old_plans;
+pub mod origins;
 pub mod overlap;
 pub mod paired;
 pub mod path_name;

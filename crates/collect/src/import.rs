@@ -26,9 +26,10 @@ use holloway_sample::perf_data::{
 };
 
 pub use error::ImportError;
-pub(crate) use files::ImportedFiles;
+pub(crate) use files::{ImportedFiles, Sections, hex};
 pub use imported::Imported;
 
+use files::Purpose;
 use imported::file_name;
 
 /// Reads a file: of `perf record`, or BOLT's pre-aggregated text. `programs` are used instead of
@@ -37,6 +38,10 @@ use imported::file_name;
 /// # Errors
 /// If the input cannot be used, or a program is another build.
 pub fn read(input: &Path, programs: &[PathBuf]) -> Result<Imported, ImportError> {
+    read_for(Purpose::Blocks, input, programs)
+}
+
+fn read_for(purpose: Purpose, input: &Path, programs: &[PathBuf]) -> Result<Imported, ImportError> {
     let unreadable = |source| ImportError::Unreadable {
         file: input.to_owned(),
         source,
@@ -51,8 +56,26 @@ pub fn read(input: &Path, programs: &[PathBuf]) -> Result<Imported, ImportError>
     file.take(8).read_to_end(&mut magic).map_err(unreadable)?;
     match is_perf_data(&magic) {
         true => read_perf_data(input, programs),
-        false => text::read(input, programs),
+        false => text::read(purpose, input, programs),
     }
+}
+
+/// Reads a file for one program that need not have a path map. Returns its samples, and the straight
+/// sections in its branch records.
+///
+/// # Errors
+/// If the input cannot be used, or the program is another build.
+pub(crate) fn read_sections(
+    input: &Path,
+    program: &Path,
+) -> Result<(Imported, Sections), ImportError> {
+    let programs = [program.to_owned()];
+    let imported = read_for(Purpose::Sections, input, &programs)?;
+    let absolute = std::path::absolute(program);
+    let path = absolute.unwrap_or_else(|_| program.to_owned());
+    let sections = imported.sections.get(&*path.to_string_lossy());
+    let sections = sections.cloned().unwrap_or_default();
+    Ok((imported, sections))
 }
 
 /// The state of reading a file of `perf record`.
@@ -214,6 +237,7 @@ impl PerfImport<'_> {
                 files: sampled.branches,
             },
             unverified: sampled.unverified,
+            sections: sampled.sections,
             maps: sampled.maps,
         })
     }

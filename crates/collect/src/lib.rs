@@ -47,6 +47,7 @@ pub mod load;
 mod lock;
 pub mod memory;
 pub mod notice;
+pub mod observed;
 pub mod path_map;
 mod pool;
 mod process;

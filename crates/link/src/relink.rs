@@ -31,8 +31,12 @@ pub struct CarriedProgram {
 /// What a program is linked for.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose<'a> {
+    /// The plain program. Its debug locations are the numbers of instructions.
+    Numbered,
     /// The program counts what its source does.
     Training,
+    /// The same, and its debug locations are the numbers of instructions.
+    NumberedTraining,
     /// The program records the sequences of paths in the functions with these linkage names.
     Sequences(&'a BTreeSet<String>),
     /// The program is optimized by a plan, and counts what its optimized code does.
@@ -106,7 +110,9 @@ impl CarriedProgram {
         host: &dyn Host,
     ) -> Result<Option<u64>> {
         let early = match purpose {
+            Purpose::Numbered => EarlyLink::Numbered,
             Purpose::Training => EarlyLink::Training,
+            Purpose::NumberedTraining => EarlyLink::NumberedTraining,
             Purpose::Sequences(names) => EarlyLink::Sequences(patterns(names)),
             Purpose::LateTraining(plan) => {
                 let (file, hash) = write_plan(plan, directory)?;
@@ -127,8 +133,16 @@ impl CarriedProgram {
             arguments.extend(placement::arguments(order, directory)?);
         }
         let mut line = Line::parse(self.flavor(), arguments);
-        if let Purpose::Training = purpose {
-            line.words.retain(|word| !removes_names(&word.text));
+        match purpose {
+            Purpose::Training => line.words.retain(|word| !removes_names(&word.text)),
+            Purpose::Numbered | Purpose::NumberedTraining => line
+                .words
+                .retain(|word| !removes_names(&word.text) && !removes_locations(&word.text)),
+            Purpose::Sequences(_)
+            | Purpose::LateTraining(_)
+            | Purpose::Timing(_)
+            | Purpose::Optimized(_)
+            | Purpose::Plain => {}
         }
         let settings = LinkSettings::for_recipe(&line, &self.recipe.opt, early)?;
         let linker = OsStr::from_bytes(&self.recipe.linker);
@@ -175,6 +189,11 @@ fn write_plan(plan: &Plan, directory: &Path) -> Result<(PathBuf, String)> {
 /// for the targets of indirect calls.
 fn removes_names(word: &OsStr) -> bool {
     ["-s", "--strip-all", "-strip-all"].contains(&word.to_str().unwrap_or_default())
+}
+
+/// Whether the linker leaves out debug information because of this word.
+fn removes_locations(word: &OsStr) -> bool {
+    ["-S", "--strip-debug", "-strip-debug"].contains(&word.to_str().unwrap_or_default())
 }
 
 /// Patterns that select the functions with these names, one per line. Empty, so that all functions

@@ -36,8 +36,12 @@ pub(crate) enum EarlyLink {
     Embed,
     /// The plain program again, without its bitcode.
     Plain,
+    /// A plain program whose debug locations are the numbers of instructions.
+    Numbered,
     /// A program that counts what its source does.
     Training,
+    /// The same, and its debug locations are the numbers of instructions.
+    NumberedTraining,
     /// A program that records the sequences of paths in some functions: their patterns, one per
     /// line. Empty: in all functions.
     Sequences(String),
@@ -55,8 +59,9 @@ impl EarlyLink {
     /// Whether the modules get counters, or use counts.
     pub(crate) fn has_counts(&self) -> bool {
         match self {
-            Self::Embed | Self::Plain => false,
+            Self::Embed | Self::Plain | Self::Numbered => false,
             Self::Training
+            | Self::NumberedTraining
             | Self::Sequences(_)
             | Self::LateTraining(..)
             | Self::Timing(..)
@@ -70,6 +75,8 @@ impl fmt::Display for EarlyLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embed | Self::Plain => f.write_str("embed"),
+            Self::Numbered => f.write_str("numbered"),
+            Self::NumberedTraining => f.write_str("numbered training"),
             // The kind and the patterns distinguish the results.
             Self::Training | Self::Sequences(_) => f.write_str("training"),
             Self::LateTraining(_, hash) => write!(f, "late training {hash}"),
@@ -155,10 +162,13 @@ impl LinkSettings {
     /// If a variable has a wrong value.
     pub(crate) fn for_recipe(line: &Line, recipe_level: &str, early: EarlyLink) -> Result<Self> {
         let (kind, probes, only) = match &early {
-            EarlyLink::Embed | EarlyLink::Plain | EarlyLink::Optimized(..) => {
-                (Kind::Edges, false, String::new())
+            EarlyLink::Embed
+            | EarlyLink::Plain
+            | EarlyLink::Numbered
+            | EarlyLink::Optimized(..) => (Kind::Edges, false, String::new()),
+            EarlyLink::Training | EarlyLink::NumberedTraining | EarlyLink::LateTraining(..) => {
+                (Kind::Edges, true, String::new())
             }
-            EarlyLink::Training | EarlyLink::LateTraining(..) => (Kind::Edges, true, String::new()),
             EarlyLink::Timing(..) => (Kind::Variation, true, String::new()),
             EarlyLink::Sequences(only) => (Kind::Loops, true, only.clone()),
         };
@@ -166,7 +176,9 @@ impl LinkSettings {
         let function_sections = match &early {
             EarlyLink::Plain | EarlyLink::Optimized(..) => true,
             EarlyLink::Embed
+            | EarlyLink::Numbered
             | EarlyLink::Training
+            | EarlyLink::NumberedTraining
             | EarlyLink::Sequences(_)
             | EarlyLink::LateTraining(..)
             | EarlyLink::Timing(..) => line.function_sections,

@@ -129,7 +129,9 @@ pub(crate) fn link_line(
     }
     let scratch = scratch()?;
     let mut woven = weave(line, &inputs, settings, scratch.path(), recorder)?;
-    if settings.early == Some(EarlyLink::Embed) && line.output_kind == Output::Executable {
+    // A numbered program has the same layout as the plain one only with the recipe and its note.
+    let has_recipe = matches!(settings.early, Some(EarlyLink::Embed | EarlyLink::Numbered));
+    if has_recipe && line.output_kind == Output::Executable {
         let machine = line.machine.unwrap_or(woven.machine);
         let object = embed::write_object(line, &inputs, linker, settings, machine, scratch.path());
         woven.objects.push(object?);

@@ -300,7 +300,9 @@ impl<'a> Weaver<'a> {
             Some(
                 EarlyLink::Embed
                 | EarlyLink::Plain
+                | EarlyLink::Numbered
                 | EarlyLink::Training
+                | EarlyLink::NumberedTraining
                 | EarlyLink::Sequences(_)
                 | EarlyLink::LateTraining(..)
                 | EarlyLink::Timing(..),
@@ -455,7 +457,9 @@ impl<'a> Weaver<'a> {
                 option("--early", worker::OPTIMIZED.into());
                 option("--plan", plan.clone().into());
             }
-            Some(EarlyLink::Training | EarlyLink::Sequences(_)) if attempt.probes => {
+            Some(EarlyLink::Training | EarlyLink::NumberedTraining | EarlyLink::Sequences(_))
+                if attempt.probes =>
+            {
                 option("--early", worker::TRAINING.into());
             }
             Some(_) => option("--early", worker::PLAIN.into()),
@@ -467,7 +471,12 @@ impl<'a> Weaver<'a> {
             let seconds = cpu_limit::seconds(&module.range);
             option("--cpu-seconds", seconds.to_string().into());
         }
+        let is_numbered = matches!(
+            settings.early,
+            Some(EarlyLink::Numbered | EarlyLink::NumberedTraining)
+        );
         let flags = [
+            ("--numbers", is_numbered),
             ("--shared", settings.shared),
             ("--std", settings.std),
             ("--whole-program", self.inputs.whole_program == Some(number)),

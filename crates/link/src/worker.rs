@@ -152,6 +152,8 @@ struct Request {
     machine_code: bool,
     function_sections: bool,
     no_probes: bool,
+    /// Debug locations are the numbers of instructions.
+    numbers: bool,
 }
 
 impl Request {
@@ -180,6 +182,7 @@ impl Request {
             "--machine-code" => &mut self.machine_code,
             "--function-sections" => &mut self.function_sections,
             "--no-probes" => &mut self.no_probes,
+            "--numbers" => &mut self.numbers,
             _ => return None,
         })
     }
@@ -258,6 +261,7 @@ impl Request {
         options.guide = self.options.guide.as_deref().map(read_guide).transpose()?;
         options.opt = self.opt;
         options.early = self.early_build()?;
+        options.numbers = self.numbers;
         options.filter = filter;
         options.std = self.std;
         options.fat = self.whole_program;

@@ -15,7 +15,7 @@ macro_rules! opaque {
     )* };
 }
 
-opaque! { LDbgRecord LContext LModule LValue LType LBlock LBuilder LMetadata LNamedMetadata LAttribute LComdat LBuffer LError LMachine LTarget LPassOptions LDiagnostic LDataLayout }
+opaque! { LDbgRecord LDebugBuilder LContext LModule LValue LType LBlock LBuilder LMetadata LNamedMetadata LAttribute LComdat LBuffer LError LMachine LTarget LPassOptions LDiagnostic LDataLayout }
 
 pub(crate) type Bool = c_int;
 pub(crate) type DiagnosticHandler = extern "C" fn(*mut LDiagnostic, *mut c_void);
@@ -236,6 +236,16 @@ api! {
         fn LLVMBuildRetVoid(*mut LBuilder) -> *mut LValue;
         fn LLVMSetInstructionCallConv(*mut LValue, c_uint);
 
+        fn LLVMStripModuleDebugInfo(*mut LModule) -> Bool;
+        fn LLVMCreateDIBuilder(*mut LModule) -> *mut LDebugBuilder;
+        fn LLVMDisposeDIBuilder(*mut LDebugBuilder);
+        fn LLVMDIBuilderFinalize(*mut LDebugBuilder);
+        fn LLVMDIBuilderCreateFile(*mut LDebugBuilder, *const c_char, usize, *const c_char, usize) -> *mut LMetadata;
+        fn LLVMDIBuilderCreateCompileUnit(*mut LDebugBuilder, c_int, *mut LMetadata, *const c_char, usize, Bool, *const c_char, usize, c_uint, *const c_char, usize, c_int, c_uint, Bool, Bool, *const c_char, usize, *const c_char, usize) -> *mut LMetadata;
+        fn LLVMDIBuilderCreateSubroutineType(*mut LDebugBuilder, *mut LMetadata, *mut *mut LMetadata, c_uint, c_int) -> *mut LMetadata;
+        fn LLVMDIBuilderCreateFunction(*mut LDebugBuilder, *mut LMetadata, *const c_char, usize, *const c_char, usize, *mut LMetadata, c_uint, *mut LMetadata, Bool, Bool, c_uint, c_int, Bool) -> *mut LMetadata;
+        fn LLVMDIBuilderCreateDebugLocation(*mut LContext, c_uint, c_uint, *mut LMetadata, *mut LMetadata) -> *mut LMetadata;
+        fn LLVMSetSubprogram(*mut LValue, *mut LMetadata);
         fn LLVMGetSubprogram(*mut LValue) -> *mut LMetadata;
         fn LLVMInstructionGetDebugLoc(*mut LValue) -> *mut LMetadata;
         fn LLVMInstructionSetDebugLoc(*mut LValue, *mut LMetadata);

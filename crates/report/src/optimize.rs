@@ -145,8 +145,15 @@ impl Optimization {
 pub enum PlanSource {
     /// A run of the program.
     Training,
-    /// So many files. The functions and counts that were found again in the program.
-    Files(usize, Summary),
+    /// Files: plans and profiles.
+    Given {
+        /// The number of plans.
+        plans: usize,
+        /// The number of profiles.
+        profiles: usize,
+        /// The functions and counts of the plans that were found again in the program.
+        summary: Summary,
+    },
 }
 
 /// Writes the optimization as text.
@@ -180,7 +187,17 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
     let [program, output] = [program, output].map(|name| name.replace('\n', "\\n"));
     let (source, summary) = match source {
         PlanSource::Training => ("training".to_owned(), None),
-        PlanSource::Files(count, summary) => (plural(*count as u64, "plan"), Some(summary)),
+        PlanSource::Given {
+            plans,
+            profiles,
+            summary,
+        } => {
+            let given = [(plans, "plan"), (profiles, "profile")];
+            let given = given.into_iter().filter(|(count, _)| **count > 0);
+            let given = given.map(|(count, noun)| plural(*count as u64, noun));
+            let summary = Some(summary).filter(|_| *plans > 0);
+            (given.collect::<Vec<_>>().join(" and "), summary)
+        }
     };
     let functions = plural(*functions as u64, "function");
     writeln!(
@@ -348,8 +365,8 @@ pub fn json(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()> 
         functions_that_ran: optimization.functions_that_ran,
         planned_functions: optimization.planned_functions,
         matched: match optimization.source {
-            PlanSource::Training => None,
-            PlanSource::Files(_, summary) => Some(summary.into()),
+            PlanSource::Training | PlanSource::Given { plans: 0, .. } => None,
+            PlanSource::Given { summary, .. } => Some(summary.into()),
         },
         recipe_bytes: optimization.recipe_size,
         unpredictable_branches: optimization.unpredictable_branches,
@@ -590,7 +607,11 @@ app.fast is optimized
             matched: Count(9_700),
         };
         let optimization = Optimization {
-            source: PlanSource::Files(2, summary),
+            source: PlanSource::Given {
+                plans: 2,
+                profiles: 0,
+                summary,
+            },
             ..example(Verdict::Faster)
         };
         let text = written(|out| write(&optimization, out));

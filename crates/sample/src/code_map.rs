@@ -114,6 +114,22 @@ struct CodeSymbol {
     size: u64,
 }
 
+/// Reads the path map of a file.
+///
+/// # Errors
+/// If the file has no readable path map.
+pub fn read_map(path: &Path) -> Result<ImageMap, CodeMapError> {
+    let cache = ReadCache::new(open_regular(path).ok_or(CodeMapError::Unreadable)?);
+    let file = object::File::parse(&cache).map_err(|_| CodeMapError::Unreadable)?;
+    let section = file
+        .section_by_name(MAP_SECTION)
+        .ok_or(CodeMapError::NotWoven)?;
+    let bytes = section
+        .uncompressed_data()
+        .map_err(|_| CodeMapError::Unreadable)?;
+    decode_image(&bytes).map_err(CodeMapError::Map)
+}
+
 impl CodeMap {
     /// Reads the blocks of a file.
     ///

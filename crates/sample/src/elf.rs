@@ -24,6 +24,12 @@ pub fn build_id(path: &Path) -> Option<Vec<u8>> {
     file.build_id().ok()?.map(<[u8]>::to_vec)
 }
 
+/// Whether a file has a section with this name.
+pub fn has_section(path: &Path, name: &str) -> bool {
+    let found = || section_range(&open_regular(path)?, name);
+    found().is_some()
+}
+
 /// Reads the segments of a file. `None` if it is not a readable program.
 pub fn segments(path: &Path) -> Option<Segments> {
     let cache = ReadCache::new(open_regular(path)?);

@@ -26,6 +26,7 @@ pub mod elf;
 mod files;
 pub mod instruction;
 pub mod monitor;
+pub mod numbered_code;
 pub mod perf_data;
 mod period;
 pub mod pre_aggregated;

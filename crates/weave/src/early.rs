@@ -14,9 +14,11 @@
 //!   the whole program, which says what is hot. It marks the branches that are hard to predict.
 //! - [`promote`] makes direct calls of the most frequent targets of indirect calls.
 //! - [`optimize`] runs the pipeline of a normal build.
+//! - [`number_instructions`] makes addresses of the optimized code lead back to this code.
 //! - [`attach_late`] replaces the weights by counts of the optimized code, if the plan has them.
 //!   They come from a build with the same early counts, whose probes came after the optimizer.
 
+mod numbers;
 mod selects;
 mod summary;
 mod targets;
@@ -28,6 +30,7 @@ use crate::emit;
 use crate::options::OptLevel;
 use crate::selection::functions_with_code;
 
+pub(crate) use numbers::number_instructions;
 pub(crate) use selects::expand as expand_selects;
 pub(crate) use targets::promote;
 pub(crate) use weights::{attach, attach_late};

@@ -140,6 +140,9 @@ fn weave_once(
     if reads_files && module_checks::has_machine_code(&module, options) {
         return Err(module_checks::included_file_error(&module));
     }
+    if options.numbers {
+        early::number_instructions(&mut module, &base_symbol);
+    }
     let defined = defined_functions(&module);
     let opt_level = emit::level(&module, options);
     let machine = emit::machine(&module, opt_level)?;

@@ -84,6 +84,8 @@ pub struct ModuleOptions {
     /// What is made of the module, if no optimizer has seen its bitcode. `None`: the compiler has
     /// optimized the module, at least in part.
     pub early: Option<EarlyBuild>,
+    /// Whether the debug locations of instructions are their numbers in the bitcode.
+    pub numbers: bool,
     /// Whether functions get probes. Without probes, the module is only compiled.
     pub probes: bool,
     /// The maximum number of paths of a function whose counters are an array.
@@ -120,6 +122,7 @@ impl ModuleOptions {
             machine_code: false,
             function_sections: true,
             early: None,
+            numbers: false,
             probes: true,
             array_limit: ARRAY_LIMIT,
             path_limit: PATH_LIMIT,

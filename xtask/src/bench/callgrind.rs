@@ -168,10 +168,34 @@ pub(crate) fn count(
     options: &[&str],
     folder: &Path,
 ) -> Result<Vec<CommandCost>> {
+    count_at(
+        Scale::Small,
+        workload,
+        executable,
+        input,
+        label,
+        options,
+        folder,
+    )
+}
+
+/// The same with the input of a scale.
+///
+/// # Errors
+/// If valgrind is missing, or if a command fails.
+pub(crate) fn count_at(
+    scale: Scale,
+    workload: &Workload,
+    executable: &Path,
+    input: &Path,
+    label: &str,
+    options: &[&str],
+    folder: &Path,
+) -> Result<Vec<CommandCost>> {
     let stripped = without_lines(executable, folder)?;
     let mut costs = Vec::new();
     for (i, program) in workload
-        .commands(&stripped, input, Scale::Small)
+        .commands(&stripped, input, scale)
         .iter()
         .enumerate()
     {

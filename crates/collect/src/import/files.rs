@@ -7,9 +7,9 @@ use std::sync::Arc;
 use holloway_analysis::branch_records::{
     BranchRecords, CodeLayout, CodeRange, Jump, Place, TakenBranch,
 };
-use holloway_format::Count;
 use holloway_format::branches::{BranchQuality, FileBranches};
 use holloway_format::samples::{AddressSamples, KnownBlocks, MonitoredFile};
+use holloway_format::{Count, RECIPE_SECTION};
 use holloway_sample::address_spaces::{
     AddressSpaces, FileId, FileIdentity, Located, LocatedBranch, LocatedStack, MappedFile,
 };
@@ -19,6 +19,22 @@ use holloway_sample::instruction::{BranchInstruction, MachineCode};
 use holloway_sample::sampled_file::{self, woven_build};
 
 use super::error::ImportError;
+
+/// What branches are read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Edges and paths. The program must have known blocks.
+    Blocks,
+    /// Straight sections of a program without known blocks.
+    Sections,
+}
+
+/// How often each straight section of code ran, by its first address and that of its last
+/// instruction.
+pub(crate) type Sections = BTreeMap<(u64, u64), u64>;
+
+/// Sections that are longer than this are no code of one function: the processor lost branches.
+const MAX_SECTION: u64 = 1 << 20;
 
 /// The files with samples or branches.
 #[derive(Default)]
@@ -58,6 +74,7 @@ pub(super) struct FinishedFiles {
     pub(super) quality: BranchQuality,
     pub(super) unverified: Vec<String>,
     pub(super) maps: BTreeMap<[u8; 16], Vec<u8>>,
+    pub(super) sections: BTreeMap<String, Sections>,
 }
 
 impl<'a> ImportedFiles<'a> {
@@ -120,7 +137,7 @@ impl<'a> ImportedFiles<'a> {
         }
         for id in ids {
             let file = self.file(spaces, id, stack.process)?;
-            if file.branches.is_none() {
+            if file.branches.is_none() && !file.has_recipe {
                 continue;
             }
             let branches: Vec<TakenBranch> = stack
@@ -128,8 +145,9 @@ impl<'a> ImportedFiles<'a> {
                 .iter()
                 .map(|branch| file.taken_branch(id, branch))
                 .collect();
-            if let Some(records) = &mut file.branches {
-                records.add_stack(&branches);
+            match &mut file.branches {
+                Some(records) => records.add_stack(&branches),
+                None => file.add_sections(&branches),
             }
         }
         Ok(())
@@ -194,12 +212,17 @@ impl<'a> ImportedFiles<'a> {
             quality: BranchQuality::default(),
             unverified: Vec::new(),
             maps: BTreeMap::new(),
+            sections: BTreeMap::new(),
         };
         for mut file in files {
             if file.is_unverified && file.code_map.is_some() {
                 finished.unverified.push(file.path.clone());
             }
             finished.files.push(file.record());
+            if !file.sections.is_empty() {
+                let sections = std::mem::take(&mut file.sections);
+                finished.sections.insert(file.path.clone(), sections);
+            }
             if let Some((map, bytes)) = file.map_bytes.take() {
                 finished.maps.insert(map, bytes);
             }
@@ -250,6 +273,10 @@ pub(super) struct ImportedFile {
     pub(super) branches: Option<BranchRecords>,
     pub(super) map_bytes: Option<([u8; 16], Vec<u8>)>,
     pub(super) samples: BTreeMap<u64, u64>,
+    /// Whether the file carries its bitcode.
+    pub(super) has_recipe: bool,
+    /// The straight sections of a file that carries its bitcode.
+    pub(super) sections: Sections,
 }
 
 impl ImportedFile {
@@ -335,12 +362,15 @@ impl ImportedFile {
             branches: None,
             map_bytes: None,
             samples: BTreeMap::new(),
+            has_recipe: false,
+            sections: Sections::new(),
         }
     }
 
     /// Reads the blocks of the file.
     fn read(&mut self, path: &Path) {
         self.segments = elf::segments(path);
+        self.has_recipe = elf::has_section(path, RECIPE_SECTION);
         let (code_map, map, bytes) = match CodeMap::read_with_map(path) {
             Ok(read) => read,
             Err(error) => {
@@ -357,6 +387,23 @@ impl ImportedFile {
         self.code = MachineCode::read(path);
         self.map_bytes = Some((code_map.build_id, bytes));
         self.code_map = Some(code_map);
+    }
+
+    /// Adds the straight sections between the branches of a stack, oldest first.
+    fn add_sections(&mut self, branches: &[TakenBranch]) {
+        for pair in branches.windows(2) {
+            if let (Place::Inside(start), Place::Inside(end)) = (pair[0].to, pair[1].from) {
+                self.add_section(start, end, 1);
+            }
+        }
+    }
+
+    /// Adds executions of the code from `start` to the instruction at `end`, if that is possible.
+    pub(super) fn add_section(&mut self, start: u64, end: u64, count: u64) {
+        if start <= end && end - start < MAX_SECTION {
+            let sum = self.sections.entry((start, end)).or_default();
+            *sum = sum.saturating_add(count);
+        }
     }
 
     /// The branches up to now. `None` if there are none.
@@ -428,7 +475,7 @@ impl ImportedFile {
 }
 
 /// A build id in hexadecimal digits.
-pub(super) fn hex(build_id: &[u8]) -> String {
+pub(crate) fn hex(build_id: &[u8]) -> String {
     match build_id.is_empty() {
         true => "none".to_owned(),
         false => build_id.iter().map(|byte| format!("{byte:02x}")).collect(),

@@ -7,6 +7,7 @@ use holloway_format::branches::{BRANCHES_EXTENSION, BranchFile};
 use holloway_format::pack_map;
 use holloway_format::samples::{SAMPLES_EXTENSION, SampleRecord};
 
+use super::files::Sections;
 use crate::error::StoreError;
 use crate::files::{map_name, write_atomically};
 
@@ -22,6 +23,8 @@ pub struct Imported {
     pub unverified: Vec<String>,
     /// The path maps: build id and bytes.
     pub(super) maps: BTreeMap<[u8; 16], Vec<u8>>,
+    /// By path: the straight sections of files that carry their bitcode and have no path map.
+    pub(super) sections: BTreeMap<String, Sections>,
 }
 
 impl Imported {

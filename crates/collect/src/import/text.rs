@@ -13,14 +13,18 @@ use holloway_format::{Count, ProgramSamples};
 use holloway_sample::pre_aggregated::{self, Line, Location};
 
 use super::error::ImportError;
-use super::files::{ImportedFile, hex};
+use super::files::{ImportedFile, Purpose, hex};
 use super::imported::{Imported, file_name};
 
 /// Reads a text. `programs` must have one element.
 ///
 /// # Errors
 /// If the text is damaged, or does not belong to the program.
-pub(super) fn read(input: &Path, programs: &[PathBuf]) -> Result<Imported, ImportError> {
+pub(super) fn read(
+    purpose: Purpose,
+    input: &Path,
+    programs: &[PathBuf],
+) -> Result<Imported, ImportError> {
     let failure = |why| ImportError::Text {
         file: input.to_owned(),
         why,
@@ -50,6 +54,7 @@ pub(super) fn read(input: &Path, programs: &[PathBuf]) -> Result<Imported, Impor
         others: BTreeSet::new(),
         has_branches: false,
         is_verified: true,
+        purpose,
     };
     for line in lines {
         import.add(line);
@@ -69,6 +74,7 @@ struct TextImport {
     has_branches: bool,
     /// Whether all addresses of the program have its build id.
     is_verified: bool,
+    purpose: Purpose,
 }
 
 impl TextImport {
@@ -127,10 +133,11 @@ impl TextImport {
                 }
                 if let Some((start, end)) = run {
                     let places = (self.place(&start), self.place(&end));
-                    if let (Place::Inside(start), Place::Inside(end)) = places
-                        && let Some(records) = &mut self.file.branches
-                    {
-                        records.add_run(start, end, count);
+                    if let (Place::Inside(start), Place::Inside(end)) = places {
+                        match &mut self.file.branches {
+                            Some(records) => records.add_run(start, end, count),
+                            None => self.file.add_section(start, end, count),
+                        }
                     }
                 }
             }
@@ -149,6 +156,7 @@ impl TextImport {
             });
         }
         if self.has_branches
+            && self.purpose == Purpose::Blocks
             && let Some(why) = self.file.failure.take()
         {
             return Err(ImportError::NoBlocks {
@@ -209,6 +217,11 @@ impl TextImport {
                 true => Vec::new(),
                 false => vec![self.file.path.clone()],
             },
+            sections: [(
+                self.file.path.clone(),
+                std::mem::take(&mut self.file.sections),
+            )]
+            .into(),
             maps: self
                 .file
                 .map_bytes

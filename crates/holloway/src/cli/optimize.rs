@@ -14,6 +14,7 @@ Examples:
   holloway cc --embed -O2 a.c b.c -o app
   holloway optimize -o app.fast ./app -- input.txt
   holloway optimize -o app.fast --plan small.plan --plan large.plan ./app -- input.txt
+  holloway optimize -o app.fast --profile watched ./app -- input.txt
   cargo holloway optimize --release -- input.txt
 
 The command after `--` is run about 58 times, and more often if a branch is unpredictable, if
@@ -32,6 +33,7 @@ for memory, or if the code is large. It must print the same text each time.";
 pub(crate) const PLAN_EXAMPLES: &str = "\
 Examples:
   holloway plan train -o small.plan ./app -- small.txt
+  holloway plan from -o watched.plan ./app watched
   holloway plan show small.plan
   holloway plan diff small.plan large.plan
   holloway plan apply -o app.fast --plan small.plan --plan large.plan ./app";
@@ -43,6 +45,10 @@ pub(crate) struct OptimizeOptions {
     /// Use the counts of this plan instead of training; given several times, their sums
     #[arg(long, value_name = "PLAN", value_hint = ValueHint::FilePath)]
     pub(crate) plan: Vec<PathBuf>,
+    /// Use a profile of PROGRAM instead of training: a run of `holloway monitor`, a file of
+    /// `perf record`, or a run of the program of `holloway plan instrument`; repeatable
+    #[arg(long, value_name = "PROFILE", value_hint = ValueHint::AnyPath)]
+    pub(crate) profile: Vec<PathBuf>,
     /// Write the plan that was used
     #[arg(long, value_name = "PLAN", value_hint = ValueHint::FilePath)]
     pub(crate) write_plan: Option<PathBuf>,
@@ -102,6 +108,10 @@ pub(crate) struct PlanArgs {
 pub(crate) enum PlanCommand {
     /// Run a program, twice if branches may be unpredictable, and write the plan of these runs
     Train(TrainArgs),
+    /// Build the program with counters; its runs are exact profiles for `plan from`
+    Instrument(InstrumentArgs),
+    /// Make a plan of profiles of a program, without running it
+    From(FromProfileArgs),
     /// Show the functions of a plan, most executions first
     Show(ShowPlanArgs),
     /// Show the functions whose counts differ in two plans, largest difference first
@@ -122,6 +132,32 @@ pub(crate) struct TrainArgs {
     /// The arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<OsString>,
+}
+
+/// `holloway plan instrument`.
+#[derive(Debug, Args)]
+pub(crate) struct InstrumentArgs {
+    /// The program to write
+    #[arg(short = 'o', long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// A program that was built with `holloway cc --embed`
+    #[arg(value_name = "PROGRAM", value_hint = ValueHint::ExecutablePath)]
+    pub(crate) program: PathBuf,
+}
+
+/// `holloway plan from`.
+#[derive(Debug, Args)]
+pub(crate) struct FromProfileArgs {
+    /// The plan to write
+    #[arg(short = 'o', long = "output", value_name = "PLAN", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// A program that was built with `holloway cc --embed`
+    #[arg(value_name = "PROGRAM", value_hint = ValueHint::ExecutablePath)]
+    pub(crate) program: PathBuf,
+    /// A run of `holloway monitor`, a file of `perf record`, BOLT's text, or a run of the program of
+    /// `holloway plan instrument`; given several times, their sums
+    #[arg(required = true, value_name = "PROFILE", value_hint = ValueHint::AnyPath)]
+    pub(crate) profiles: Vec<PathBuf>,
 }
 
 /// `holloway plan show`.

@@ -10,6 +10,7 @@
 //!    If a branch may be hard to predict, train a second time and mark such branches in the plan.
 //!    They become selects in another build. Last, train a build that uses the plan, for late counts.
 //!    Another run finds the loads that wait for memory.
+//!    `profiles` makes the plan of profiles instead, without a run.
 //!    A plan that is given is first turned into one of this program by `old_plans`.
 //! 3. `builds`: link each build in several orders of functions. `measure`: run the builds in
 //!    interleaved rounds, after pairs of the program with itself. Compare what they print, and count
@@ -24,6 +25,7 @@ mod later_steps;
 mod measure;
 mod names;
 pub(crate) mod old_plans;
+pub(crate) mod profiles;
 pub(crate) mod training;
 
 use std::ffi::OsString;
@@ -79,14 +81,25 @@ pub(crate) fn optimize(
             )));
         }
     }
-    let (plan, source) = match options.plan.as_slice() {
-        [] => (
+    let (plan, source) = match (options.plan.as_slice(), options.profile.as_slice()) {
+        ([], []) => (
             training::train(&carried, args, Stdio::null())?,
             PlanSource::Training,
         ),
-        files => {
-            let CarriedOver { plan, summary, .. } = old_plans::carry_over(&carried, files)?;
-            (plan, PlanSource::Files(files.len(), summary))
+        (files, profiles) => {
+            let CarriedOver {
+                mut plan, summary, ..
+            } = match files {
+                [] => CarriedOver::default(),
+                files => old_plans::carry_over(&carried, files)?,
+            };
+            plan.add_plan(profiles::plan_from(&carried, profiles)?);
+            let source = PlanSource::Given {
+                plans: files.len(),
+                profiles: profiles.len(),
+                summary,
+            };
+            (plan, source)
         }
     };
     if let Some(file) = &options.write_plan {

@@ -1,15 +1,18 @@
-//! `holloway plan train|show|diff|apply`: makes, shows, compares, and uses plans.
+//! `holloway plan train|instrument|from|show|diff|apply`: makes, shows, compares, and uses plans.
 
 use std::io::Write;
 use std::process::{ExitCode, Stdio};
 
 use holloway_analysis::old_plans::CarriedOver;
+use holloway_link::relink::Purpose;
 use holloway_report::plan as report;
 
-use crate::cli::optimize::{ApplyPlanArgs, DiffPlanArgs, PlanArgs, PlanCommand, TrainArgs};
+use crate::cli::optimize::{
+    ApplyPlanArgs, DiffPlanArgs, FromProfileArgs, InstrumentArgs, PlanArgs, PlanCommand, TrainArgs,
+};
 use crate::commands::optimize::carried::{Carried, check_output, copy_program, write_plan};
 use crate::commands::optimize::old_plans::{self, read_plan};
-use crate::commands::optimize::training;
+use crate::commands::optimize::{profiles, training};
 use crate::failure::Result;
 use crate::printing::write_out;
 use crate::status;
@@ -21,6 +24,8 @@ use crate::status;
 pub(crate) fn main(args: &PlanArgs) -> Result<ExitCode> {
     match &args.command {
         PlanCommand::Train(args) => train(args)?,
+        PlanCommand::Instrument(args) => instrument(args)?,
+        PlanCommand::From(args) => from(args)?,
         PlanCommand::Show(args) => {
             let plan = read_plan(&args.plan)?;
             print(|out| report::show(&plan, args.top, out))?;
@@ -35,6 +40,23 @@ fn train(args: &TrainArgs) -> Result<()> {
     check_output(&args.output, [&args.program])?;
     let carried = Carried::unpack(&args.program)?;
     let plan = training::train(&carried, &args.args, Stdio::inherit())?;
+    write_plan(&args.output, &plan)
+}
+
+fn instrument(args: &InstrumentArgs) -> Result<()> {
+    check_output(&args.output, [&args.program])?;
+    let carried = Carried::unpack(&args.program)?;
+    let name = args.output.file_name().unwrap_or_default();
+    let (program, _) = carried.link_as(Purpose::Training, &[], "instrumented", name)?;
+    copy_program(&program, &args.output)?;
+    status::line("Wrote", &status::shown(&args.output).to_string());
+    Ok(())
+}
+
+fn from(args: &FromProfileArgs) -> Result<()> {
+    check_output(&args.output, args.profiles.iter().chain([&args.program]))?;
+    let carried = Carried::unpack(&args.program)?;
+    let plan = profiles::plan_from(&carried, &args.profiles)?;
     write_plan(&args.output, &plan)
 }
 

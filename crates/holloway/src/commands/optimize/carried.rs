@@ -1,6 +1,6 @@
 //! A program that carries its recipe: training it, and building it with a plan.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -177,9 +177,20 @@ impl Carried {
         order: &[Text],
         name: &str,
     ) -> Result<(PathBuf, u64)> {
+        let file = self.program.file_name().unwrap_or(name.as_ref());
+        self.link_as(purpose, order, name, file)
+    }
+
+    /// Links the program as a file with the name `file` in the directory `name`.
+    pub(crate) fn link_as(
+        &self,
+        purpose: Purpose<'_>,
+        order: &[Text],
+        name: &str,
+        file: &OsStr,
+    ) -> Result<(PathBuf, u64)> {
         let directory = self.scratch.path().join(name);
         std::fs::create_dir_all(&directory).cannot(|| format!("create {}", directory.display()))?;
-        let file = self.program.file_name().unwrap_or(name.as_ref());
         let output = directory.join(file);
         let host = LinkHost::default();
         let planned = self

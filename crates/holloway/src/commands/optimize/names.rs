@@ -9,6 +9,7 @@ use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
 use crate::failure::{Context, Result};
 
 /// The functions of a program.
+#[derive(Default)]
 pub(super) struct FunctionNames {
     /// Linkage names by the address relative to the program's first byte. Of several names of one
     /// function, the first in alphabetical order.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// The first line of a plan.
-const FIRST_LINE: &str = "holloway plan 1";
+const FIRST_LINE: &str = "holloway plan 2";
 
 /// A plan, divided into its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct PlanParts {
     pub early: String,
     /// The functions with late counts. Empty if there are none.
     pub late: String,
+    /// The functions in their order. Empty if there are none.
+    pub order: String,
     /// The loads to prefetch. Empty if there are none.
     pub loads: String,
 }
@@ -29,23 +31,26 @@ impl PlanParts {
         let body = plan.strip_prefix(FIRST_LINE).context("no first line")?;
         let body = body.trim_start_matches('\n');
         let body = body.strip_suffix("end\n").context("no last line")?;
-        let (functions, loads) = split_at_line(body, "prefetches");
+        let (body, loads) = split_at_line(body, "prefetches");
+        let (functions, order) = split_at_line(body, "order");
         let (early, late) = split_at_line(functions, "late");
         Ok(Self {
             early: early.to_owned(),
             late: late.to_owned(),
+            order: order.to_owned(),
             loads: loads.to_owned(),
         })
     }
 
-    /// The plan with random early and late counts, call targets, unpredictable branches, and
-    /// prefetches in these lines of the source. The optimizer makes other code with the early
+    /// The plan with random early and late counts, call targets, unpredictable branches, a random
+    /// order, and prefetches in these lines of the source. The optimizer makes other code with the early
     /// counts, so most late counts do not apply.
     #[must_use]
     pub fn random(&self, lines: &[usize], seed: u64) -> String {
         let parts = Self {
             early: random_functions(&self.early, seed),
             late: random_functions(&self.late, seed + 1),
+            order: shuffled(&self.order, seed + 3),
             loads: self.random_loads(lines, seed + 2),
         };
         parts.text()
@@ -58,6 +63,7 @@ impl PlanParts {
         let parts = Self {
             early: self.early.clone(),
             late: random_functions(&self.late, seed),
+            order: shuffled(&self.order, seed + 2),
             loads: self.random_loads(lines, seed + 1),
         };
         parts.text()
@@ -66,13 +72,21 @@ impl PlanParts {
     /// The text of the plan.
     #[must_use]
     pub fn text(&self) -> String {
-        let Self { early, late, loads } = self;
+        let Self {
+            early,
+            late,
+            order,
+            loads,
+        } = self;
         let head = |name: &str, part: &str| match part {
             "" => String::new(),
             _ => format!("{name}\n"),
         };
-        let (late_head, loads_head) = (head("late", late), head("prefetches", loads));
-        format!("{FIRST_LINE}\n{early}{late_head}{late}{loads_head}{loads}end\n")
+        let late_head = head("late", late);
+        let (order_head, loads_head) = (head("order", order), head("prefetches", loads));
+        format!(
+            "{FIRST_LINE}\n{early}{late_head}{late}{order_head}{order}{loads_head}{loads}end\n"
+        )
     }
 
     /// Loads of half of the lines, in each function: inlining moves loads to other functions.
@@ -105,13 +119,25 @@ fn split_at_line<'t>(text: &'t str, line: &str) -> (&'t str, &'t str) {
     }
 }
 
-/// The functions of a part of a plan, each with random calls, random counts of all edges, and
-/// random call targets. Half of the edges are unpredictable, if they lead out of a branch.
+/// The lines in a random order.
+fn shuffled(lines: &str, seed: u64) -> String {
+    let mut random = Random(seed);
+    let mut lines: Vec<&str> = lines.lines().collect();
+    let mut shuffled = String::new();
+    while !lines.is_empty() {
+        let next = lines.swap_remove(random.below(lines.len() as u64) as usize);
+        let _ = writeln!(shuffled, "{next}");
+    }
+    shuffled
+}
+
+/// The functions of a part of a plan, each with its code, random calls, random counts of all edges,
+/// and random call targets. Half of the edges are unpredictable, if they lead out of a branch.
 fn random_functions(functions: &str, seed: u64) -> String {
     let mut random = Random(seed);
     let names = names(functions);
     let mut text = String::new();
-    for header in headers(functions) {
+    for (header, code) in headers(functions).zip(codes(functions)) {
         let words: Vec<&str> = header.splitn(4, ' ').collect();
         let [hash, _, edges, name] = words[..] else {
             continue;
@@ -122,6 +148,7 @@ fn random_functions(functions: &str, seed: u64) -> String {
             "function {hash} {} {edges} {name}",
             any_count(&mut random)
         );
+        text += code;
         for edge in 0..edges {
             let _ = writeln!(text, "{edge} {}", any_count(&mut random));
         }
@@ -148,6 +175,16 @@ fn headers(functions: &str) -> impl Iterator<Item = &str> {
     lines.filter_map(|line| line.strip_prefix("function "))
 }
 
+/// The line `code` of each function, with its end. Empty if the function has none.
+fn codes(functions: &str) -> impl Iterator<Item = &str> {
+    let functions = functions.split("function ").skip(1);
+    functions.map(|function| {
+        let mut lines = function.split_inclusive('\n');
+        let code = lines.nth(1).filter(|line| line.starts_with("code "));
+        code.unwrap_or_default()
+    })
+}
+
 /// The names of the functions, in order.
 fn names(functions: &str) -> BTreeSet<&str> {
     let names = headers(functions).filter_map(|header| header.splitn(4, ' ').nth(3));
@@ -160,14 +197,18 @@ mod tests {
     use super::*;
 
     const PLAN: &str = "\
-holloway plan 1
+holloway plan 2
 function 4f00c0a18b2d9e37 5 3 fib
+code 5e91c07a 1f3a9c02 77aa8812+9c0d1e2f 00000000 | 0-1 0-2 1-2
 0 2
 target 0 4 compare
 function 00c0a18b2d9e374f 5 0 a b
 late
 function 7c1e5b0f9a64d283 5 2 fib
 0 2
+order
+place fib
+place a b
 prefetches
 load 41 16 8 fib
 end
@@ -175,12 +216,12 @@ end
 
     #[test]
     fn a_plan_is_its_parts() {
-        let bare = "holloway plan 1\nend\n";
-        let late = "holloway plan 1\nlate\nfunction 7c1e5b0f9a64d283 5 0 fib\nend\n";
+        let bare = "holloway plan 2\nend\n";
+        let late = "holloway plan 2\nlate\nfunction 7c1e5b0f9a64d283 5 0 fib\nend\n";
         for plan in [PLAN, bare, late] {
             assert_eq!(PlanParts::of(plan).unwrap().text(), plan);
         }
-        assert!(PlanParts::of("holloway plan 1\n").is_err());
+        assert!(PlanParts::of("holloway plan 2\n").is_err());
     }
 
     #[test]
@@ -189,6 +230,10 @@ end
         let random = PlanParts::of(&parts.random(&[1, 2, 3, 4], 7)).unwrap();
         assert_eq!(names(&random.early), ["a b", "fib"].into());
         assert!(random.early.contains("\n2 "), "{}", random.early);
+        let code = "fib\ncode 5e91c07a 1f3a9c02 77aa8812+9c0d1e2f 00000000 | 0-1 0-2 1-2\n0 ";
+        assert!(random.early.contains(code), "{}", random.early);
+        let order: BTreeSet<&str> = random.order.lines().collect();
+        assert_eq!(order, ["place a b", "place fib"].into());
         assert!(random.late.starts_with("function 7c1e5b0f9a64d283 "));
         assert!(random.loads.contains("load "), "{}", random.loads);
         let late = PlanParts::of(&parts.random_late(&[], 7)).unwrap();

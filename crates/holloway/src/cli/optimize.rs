@@ -188,7 +188,7 @@ pub(crate) struct DiffPlanArgs {
 /// `holloway plan apply`.
 #[derive(Debug, Args)]
 pub(crate) struct ApplyPlanArgs {
-    /// The plan; given several times, their sums
+    /// The plan, perhaps of an older version of the program; given several times, their sums
     #[arg(long, required = true, value_name = "PLAN", value_hint = ValueHint::FilePath)]
     pub(crate) plan: Vec<PathBuf>,
     /// A program that was built with `holloway cc --embed`

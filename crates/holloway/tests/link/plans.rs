@@ -34,7 +34,9 @@ fn trained() -> Sandbox {
     sandbox
 }
 
-/// Applies the plan with a faulty libLLVM. Returns holloway's warnings.
+/// Applies the plan with a faulty libLLVM. Returns holloway's warnings about modules without counts of
+/// the plan. Before, the program is linked for training, to find its functions, and that may fail in
+/// the same way.
 fn warnings(sandbox: &Sandbox, llvm: &std::path::Path, fault: &str) -> Vec<String> {
     let mut command = sandbox.holloway("plan apply -o fast --plan app.plan ./app");
     command.env("HOLLOWAY_LLVM", llvm).env("FAULT", fault);
@@ -42,6 +44,7 @@ fn warnings(sandbox: &Sandbox, llvm: &std::path::Path, fault: &str) -> Vec<Strin
     assert_eq!(sandbox.run_status("fast"), Some(0), "{fault}");
     holloway_lines(&stderr)
         .into_iter()
+        .filter(|line| line.ends_with(": compiled without the plan's counts"))
         .map(str::to_owned)
         .collect()
 }
@@ -114,7 +117,5 @@ fn a_module_that_is_invalid_after_a_step_is_compiled_without_counts() {
         let warning = &warnings[0];
         assert!(warning.contains(step), "{step}: {warning}");
         assert!(warning.contains("no terminator"), "{step}: {warning}");
-        let end = ": compiled without the plan's counts";
-        assert!(warning.ends_with(end), "{step}: {warning}");
     }
 }

@@ -84,9 +84,7 @@ impl PlanParts {
         };
         let late_head = head("late", late);
         let (order_head, loads_head) = (head("order", order), head("prefetches", loads));
-        format!(
-            "{FIRST_LINE}\n{early}{late_head}{late}{order_head}{order}{loads_head}{loads}end\n"
-        )
+        format!("{FIRST_LINE}\n{early}{late_head}{late}{order_head}{order}{loads_head}{loads}end\n")
     }
 
     /// Loads of half of the lines, in each function: inlining moves loads to other functions.

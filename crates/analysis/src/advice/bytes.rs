@@ -1,8 +1,8 @@
 //! A hot loop that reads or writes memory byte by byte, where eight bytes at a time would do.
 //!
 //! The weaver finds loops over bytes ([`FactKind::Bytes`]). A loop is reported if
-//! - it has at least [`LEAST_TURNS`] turns on average;
-//! - a turn has at most [`MOST_INSTRUCTIONS`] instructions. A longer turn does more than to copy, to
+//! - it has at least `LEAST_TURNS` turns on average;
+//! - a turn has at most `MOST_INSTRUCTIONS` instructions. A longer turn does more than to copy, to
 //!   compare, to search, or to add up.
 //!
 //! Bound: seven eighths of the loop's instructions.

@@ -9,12 +9,12 @@
 //! Example: the paths b0 b1 b3 b4 and b0 b2 b3 b5 run 50 times each, and no other path runs. At b3,
 //! the outcome of b0 decides: b1 goes with b4, and b2 with b5.
 //!
-//! Limits: only the [`WINDOW`] last decisions before a branch are compared, and functions of which
-//! more than [`MOST_PATHS`] paths ran are left out.
+//! Limits: only the `WINDOW` last decisions before a branch are compared, and functions of which
+//! more than `MOST_PATHS` paths ran are left out.
 //!
 //! Bound: [`TEST`](super::cost::TEST) instructions for each execution of the second branch, or all
 //! instructions of its block if it has fewer.
-//! Cost: the decisions on all paths that ran, times [`WINDOW`].
+//! Cost: the decisions on all paths that ran, times `WINDOW`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

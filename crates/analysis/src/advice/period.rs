@@ -1,7 +1,7 @@
 //! A sequence of two or more paths that repeats in a loop: unrolled by this period, the loop needs
 //! none of the tests that choose between the paths.
 //!
-//! The sequences come from forests of loops. A sequence is reported if at least [`LEAST_SHARE`] of
+//! The sequences come from forests of loops. A sequence is reported if at least `LEAST_SHARE` of
 //! the loop's turns begin two repetitions of it.
 //!
 //! Bound: [`TEST`](super::cost::TEST) instructions for each decision in these turns.

@@ -5,7 +5,7 @@
 //! Evidence: the pairs of consecutive turns in one activation ([`PreviousPaths`]). In every pair
 //! whose second turn comes to the branch, the first turn came to it too, and both had the same
 //! outcome. Several outcomes have at least a hundredth of these pairs. And the loop has at least
-//! [`LEAST_TURNS`] turns on average.
+//! `LEAST_TURNS` turns on average.
 //!
 //! [`PreviousPaths`]: crate::branches::PreviousPaths
 //!

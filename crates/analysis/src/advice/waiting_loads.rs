@@ -1,8 +1,7 @@
 //! Loads that wait for memory: on a path whose time varies for certain, or whose median time is
 //! longer than its instructions take.
 //!
-//! The rule and the loads are those of
-//! [`prefetches`](crate::variation::advice::prefetches). `holloway optimize` inserts prefetches for
+//! The rule and the loads are those of [`prefetches`]. `holloway optimize` inserts prefetches for
 //! them. A person may also change the data: put what is used together into one cache line, or replace
 //! a list by an array.
 //!

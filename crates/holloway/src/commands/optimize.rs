@@ -70,7 +70,10 @@ pub(crate) fn optimize(
 ) -> Result<ExitCode> {
     let carried = Carried::unpack(program)?;
     let program_path = program.to_owned();
-    let inputs = || options.plan.iter().chain([&program_path]);
+    let inputs = || {
+        let profiles = options.plan.iter().chain(&options.profile);
+        profiles.chain([&program_path])
+    };
     carried::check_output(output, inputs())?;
     if let Some(file) = &options.write_plan {
         carried::check_output(file, inputs())?;

@@ -96,8 +96,9 @@ pub(super) fn measure(
     let counted: Vec<_> = counted
         .map(|(build, programs)| (build, &programs[0]))
         .collect();
-    let counts_instructions =
-        runner.first_time <= MAX_COUNTED && builds.keys().all(|build| build.is_counted());
+    // The builds of later steps are measured again with builds that have been counted.
+    let is_later = |build: &Build| matches!(build, Build::Prefetch | Build::Order);
+    let counts_instructions = runner.first_time <= MAX_COUNTED && !builds.keys().any(is_later);
     let instructions = match counts_instructions {
         true => runner.instructions(&counted, &progress),
         false => None,

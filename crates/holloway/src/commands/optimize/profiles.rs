@@ -99,8 +99,12 @@ fn is_exact(profile: &Path) -> bool {
 fn exact(carried: &Carried, profile: &Path) -> Result<Plan> {
     let run = loading::load(profile)?;
     for image in &run.images {
-        let (program, _) =
-            carried.link_as(Purpose::Training, &[], "instrumented", image.name.as_ref())?;
+        // The name comes from the profile, so it may be a path.
+        let name = Path::new(&image.name);
+        let Some(name) = name.file_name().filter(|file| *file == name) else {
+            continue;
+        };
+        let (program, _) = carried.link_as(Purpose::Training, &[], "instrumented", name)?;
         if woven_build(&program) == Some(image.build_id) {
             return Ok(plan_of(&run, &FunctionNames::read(&program)?));
         }

@@ -56,8 +56,9 @@ pub struct EarlyBlock {
 /// The blocks of early graphs by the instructions in them.
 #[derive(Debug)]
 pub struct Origins {
-    /// `None` if several blocks of a function contain the instruction.
-    blocks: HashMap<Vec<Numbered>, Option<EarlyBlock>>,
+    /// The block of each instruction, and a number for the instruction. `None` if several blocks of
+    /// a function contain the instruction.
+    blocks: HashMap<Vec<Numbered>, Option<(EarlyBlock, u32)>>,
 }
 
 /// Code of an optimized program that comes from one unoptimized instruction.
@@ -67,8 +68,8 @@ pub struct OriginalCode {
     pub addresses: Range<u64>,
     /// The block.
     pub block: EarlyBlock,
-    /// The instruction's number.
-    pub number: u32,
+    /// A number for the instruction ([`Origins::find`]).
+    pub instruction: u32,
 }
 
 /// What was seen of an optimized program. Addresses are those of its symbols.
@@ -110,16 +111,18 @@ impl Origins {
                 let Some(frames) = frames(map, place) else {
                     continue;
                 };
-                let known = self.blocks.entry(frames).or_insert(Some(found));
-                if *known != Some(found) {
+                let next = u32::try_from(self.blocks.len()).unwrap_or(u32::MAX);
+                let known = self.blocks.entry(frames).or_insert(Some((found, next)));
+                if known.is_some_and(|(block, _)| block != found) {
                     *known = None;
                 }
             }
         }
     }
 
-    /// The block of an instruction: the last frame, within the inlined calls before it.
-    pub fn find(&self, frames: &[Numbered]) -> Option<EarlyBlock> {
+    /// The block of an instruction: the last frame, within the inlined calls before it. The second
+    /// result tells the instruction from the others of the block, and from its inlined copies.
+    pub fn find(&self, frames: &[Numbered]) -> Option<(EarlyBlock, u32)> {
         let ends = (0..frames.len()).map(|start| &frames[start..]);
         let mut known = ends.filter_map(|end| self.blocks.get(end));
         known.next().copied().flatten()
@@ -159,10 +162,10 @@ pub fn estimate_early(map: &ImageMap, code: &[OriginalCode], observed: &Observed
     let mut profile = RunProfile::new(Vec::new());
     profile.basis = match observed {
         Observed::Samples { samples, .. } => CountBasis::Time {
-            samples: Count(samples.values().sum()),
+            samples: Count(sum(samples.values())),
         },
         Observed::Sections(sections) => CountBasis::Branches {
-            branches: Count(sections.values().sum()),
+            branches: Count(sum(sections.values())),
             depth: 0,
             unit: holloway_abi::Unit::Edges,
         },
@@ -179,6 +182,11 @@ pub fn estimate_early(map: &ImageMap, code: &[OriginalCode], observed: &Observed
     profile
 }
 
+/// The sum of counts. Counts of a file may be of any size.
+fn sum<'c>(counts: impl Iterator<Item = &'c u64>) -> u64 {
+    counts.copied().fold(0, u64::saturating_add)
+}
+
 /// The executions of each block that has code.
 fn by_samples(
     code: &[OriginalCode],
@@ -187,10 +195,10 @@ fn by_samples(
 ) -> BTreeMap<EarlyBlock, u64> {
     let mut blocks: BTreeMap<EarlyBlock, (u64, BTreeSet<u32>)> = BTreeMap::new();
     for code in code {
-        let (sum, numbers) = blocks.entry(code.block).or_default();
-        numbers.insert(code.number);
+        let (total, numbers) = blocks.entry(code.block).or_default();
+        numbers.insert(code.instruction);
         let seen = samples.range(code.addresses.clone());
-        *sum = sum.saturating_add(seen.map(|(_, count)| count).sum());
+        *total = total.saturating_add(sum(seen.map(|(_, count)| count)));
     }
     let blocks = blocks.into_iter();
     blocks
@@ -219,7 +227,7 @@ fn by_sections(
         }
         let count = u64::try_from(running.max(0)).unwrap_or(u64::MAX);
         let sum = blocks.entry(code.block).or_default();
-        let sum = sum.entry(code.number).or_default();
+        let sum = sum.entry(code.instruction).or_default();
         *sum = sum.saturating_add(count);
     }
     let median = |numbers: BTreeMap<u32, u64>| {
@@ -280,7 +288,7 @@ fn divide_evenly(cfg: &Cfg, measured: &[Option<Count>], counts: &mut [u64]) {
             }
         }
         for ways in ways.into_values().filter(|ways| ways.len() > 1) {
-            let total: u64 = ways.iter().map(|way| counts[way[0]]).sum();
+            let total = sum(ways.iter().map(|way| &counts[way[0]]));
             let number = ways.len() as u64;
             for (position, way) in (0..).zip(&ways) {
                 let share = total / number + u64::from(position < total % number);
@@ -358,12 +366,18 @@ mod tests {
                 .map(|&(name, number)| (name.into(), number))
                 .collect();
             let found = origins.find(&frames);
-            let found = found.map(|found| (found.function.function, found.block));
+            let found = found.map(|(found, _)| (found.function.function, found.block));
             assert_eq!(found, expect, "{frames:?}");
         };
         check(&[("sort", 2)], Some((0, 0)));
         check(&[("main", 7), ("sort", 2)], Some((0, 0)));
         check(&[("main", 7), ("sort", 3), ("less", 2)], Some((0, 1)));
+        // Copies of one instruction, and instructions of two functions with one number, differ.
+        let id = |frames: &[(&str, u32)]| {
+            let frames = frames.iter().map(|&(name, number)| (name.into(), number));
+            origins.find(&frames.collect::<Vec<_>>()).unwrap().1
+        };
+        assert_ne!(id(&[("sort", 2)]), id(&[("sort", 3), ("less", 2)]));
         // Another call of less, which only later passes have inlined.
         check(&[("sort", 5), ("less", 2)], Some((1, 0)));
         // In two blocks, and in none.
@@ -372,7 +386,7 @@ mod tests {
         check(&[], None);
     }
 
-    fn code(start: u64, end: u64, block: u32, number: u32) -> OriginalCode {
+    fn code(start: u64, end: u64, block: u32, instruction: u32) -> OriginalCode {
         let function = FunctionIndex {
             module: 0,
             function: 0,
@@ -380,7 +394,7 @@ mod tests {
         OriginalCode {
             addresses: start..end,
             block: EarlyBlock { function, block },
-            number,
+            instruction,
         }
     }
 

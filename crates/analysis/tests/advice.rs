@@ -286,27 +286,41 @@ fn two_way_loop() -> FunctionMap {
         .done()
 }
 
+/// The start of a path, its blocks, and the block after it.
+type Walk = (PathStart, Vec<u32>, u32);
+
 /// The findings for activations of the two-way loop, given as the blocks that their turns take.
 fn findings_of(activations: &[Vec<u32>]) -> Vec<Finding> {
-    let image = placed(vec![two_way_loop()], Collection::Loops);
+    let walks = activations.iter().map(|turns| {
+        let walk = |(index, &block): (usize, &u32)| {
+            let (start, mut blocks) = match index {
+                0 => (PathStart::Entry, vec![0, 1, block, 4]),
+                _ => (PathStart::Loop(BlockId(1)), vec![1, block, 4]),
+            };
+            let is_last = index + 1 == turns.len();
+            blocks.extend(is_last.then_some(5));
+            (start, blocks, if is_last { 6 } else { 1 })
+        };
+        turns.iter().enumerate().map(walk).collect()
+    });
+    findings_of_walks(two_way_loop(), &walks.collect::<Vec<_>>())
+}
+
+/// The findings for activations of a function.
+fn findings_of_walks(map: FunctionMap, activations: &[Vec<Walk>]) -> Vec<Finding> {
+    let image = placed(vec![map], Collection::Loops);
     let map = image.function(FunctionIndex::default()).unwrap();
     let words = Words::new(&image);
     let first = words.function(0).first;
     let mut builder = LoopsBuilder::new(words, 4, Limits::default());
     let mut position = 0;
-    for turns in activations {
-        let mut stream = Vec::new();
-        for (index, &block) in turns.iter().enumerate() {
-            let (start, blocks) = match index {
-                0 => (PathStart::Entry, vec![0, 1, block, 4]),
-                _ => (PathStart::Loop(BlockId(1)), vec![1, block, 4]),
-            };
-            let number = match index + 1 == turns.len() {
-                true => number(map, start, &[&blocks[..], &[5]].concat(), 6),
-                false => number(map, start, &blocks, 1),
-            };
-            stream.push(first + number as u32);
-        }
+    for walks in activations {
+        let walks = walks.iter();
+        let stream = walks.map(|(start, blocks, next)| {
+            let number = number(map, *start, blocks, *next);
+            first + u32::try_from(number).unwrap()
+        });
+        let stream: Vec<u32> = stream.collect();
         builder.feed(position, &stream);
         position += 4 * stream.len() as u64;
     }
@@ -360,6 +374,66 @@ fn a_decision_with_the_same_outcome_in_every_iteration_is_found() {
     assert_eq!(same_outcome(&some), None, "one outcome");
     let exception = [both, vec![vec![2, 3, 3, 3]]].concat();
     assert_eq!(same_outcome(&exception), None, "an exception");
+}
+
+/// An outer loop at b1 with an inner loop at b2, and the branch b3 after the inner loop.
+fn nested_loops() -> FunctionMap {
+    function("f", "a.c", 1)
+        .block(1, &[(0, 1)])
+        .block(1, &[(0, 2)])
+        .block(2, &[(0, 3)])
+        .block(3, &[(0, 4)])
+        .block(9, &[(0, 5)])
+        .block(9, &[(0, 6)])
+        .block(1, &[(0, 7)])
+        .block(1, &[(0, 8)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::Jump)
+        .edge(2, 2, Outcome::True)
+        .edge(2, 3, Outcome::False)
+        .edge(3, 4, Outcome::True)
+        .edge(3, 5, Outcome::False)
+        .edge(4, 6, Outcome::Jump)
+        .edge(5, 6, Outcome::Jump)
+        .edge(6, 1, Outcome::True)
+        .edge(6, 7, Outcome::False)
+        .edge(7, 8, Outcome::Return)
+        .done()
+}
+
+/// The outcome changes only in turns that go around the inner loop, so no path shows the turn before.
+#[test]
+fn an_outcome_that_changes_after_an_inner_loop_is_not_the_same() {
+    let (outer, inner) = (PathStart::Loop(BlockId(1)), PathStart::Loop(BlockId(2)));
+    let activation = |with_inner_loop: bool| {
+        let mut walks = vec![(PathStart::Entry, vec![0, 1, 2, 3, 4, 6], 1)];
+        walks.extend(vec![(outer, vec![1, 2, 3, 4, 6], 1); 5]);
+        if with_inner_loop {
+            walks.push((outer, vec![1, 2], 2));
+            walks.push((inner, vec![2, 3, 5, 6], 1));
+            walks.extend(vec![(outer, vec![1, 2, 3, 5, 6], 1); 5]);
+            walks.push((outer, vec![1, 2, 3, 5, 6, 7], 8));
+        } else {
+            walks.push((outer, vec![1, 2, 3, 4, 6, 7], 8));
+        }
+        walks
+    };
+    let never: Vec<Walk> = {
+        let mut walks = vec![(PathStart::Entry, vec![0, 1, 2, 3, 5, 6], 1)];
+        walks.extend(vec![(outer, vec![1, 2, 3, 5, 6], 1); 5]);
+        walks.push((outer, vec![1, 2, 3, 5, 6, 7], 8));
+        walks
+    };
+    let is_advised = |activations: &[Vec<Walk>]| {
+        let found = findings_of_walks(nested_loops(), activations);
+        found
+            .iter()
+            .any(|finding| finding.kind() == Kind::SameOutcome)
+    };
+    let steady = [vec![activation(false); 10], vec![never; 10]].concat();
+    assert!(is_advised(&steady));
+    assert!(!is_advised(&vec![activation(true); 20]));
 }
 
 #[test]

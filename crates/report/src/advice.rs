@@ -150,7 +150,7 @@ pub(crate) fn evidence(advice: &Advice<'_>, options: &Options<'_>) -> String {
             format!("{} in {repeated}", plural(found.count, "allocation"))
         }
         Finding::Bytes(found) => format!(
-            "{} in {} of the loop, each for one byte: {} in a row on average",
+            "{} in {} of the loop: {} in a row on average",
             plural(found.turns, "turn"),
             plural(found.executions, "execution"),
             mean(u128::from(found.turns), found.executions)

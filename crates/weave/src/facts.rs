@@ -4,19 +4,21 @@
 //! - *Allocates*: a direct call of an allocator, by its name ([`allocates`]). Calls through pointers
 //!   are not found.
 //! - *Waits*: an innermost loop that neither stores nor calls anything, except hints to wait
-//!   ([`is_wait`]). Each turn reads the same memory with a volatile or atomic load, or has a hint.
-//!   With a hint, the loop may also try to take a lock: it may have atomic operations.
+//!   ([`is_wait`]). It reads the same memory with a volatile or atomic load, and no other memory in
+//!   each turn, or it has a hint. With a hint, the loop may read other memory, too, and try to take a
+//!   lock: it may have atomic operations.
 //! - *Bytes*: an innermost loop without calls that loads or stores single bytes, at addresses that
 //!   grow or shrink by one for each of them. If the optimizer unrolled the loop n times, it has n
-//!   accesses and a stride of n. A vectorized loop accesses vectors, not bytes.
+//!   accesses and a stride of n, at n addresses next to one another. A vectorized loop accesses
+//!   vectors, not bytes.
 //!
 //! The facts are hints: no count depends on them. Cost: a few steps for each instruction.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use holloway_flow::{BlockId, Dominators, Loops};
 use holloway_format::{BlockFact, FactKind, Place};
-use holloway_llvm::{Instruction, Opcode, TypeKind};
+use holloway_llvm::{Instruction, Opcode, TypeKind, Value};
 
 use crate::loads::{LoopAccesses, first_parts, location};
 use crate::lower::{LoweredFunction, Scopes};
@@ -48,6 +50,17 @@ const ALLOCATOR_PARTS: [&str; 6] = [
     "__rust_realloc",
     "7raw_vec",
     "5alloc3fmt6format",
+];
+
+/// Parts of the names of functions that do not allocate, although a part of [`ALLOCATOR_PARTS`] is in
+/// their names.
+const OTHER_PARTS: [&str; 6] = [
+    "deallocate",
+    "4drop",
+    "drop_in_place",
+    "capacity_overflow",
+    "handle_error",
+    "error_handler",
 ];
 
 /// The largest stride of a loop over bytes, in bytes: that of a loop that was unrolled this often.
@@ -101,7 +114,8 @@ fn allocations<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) -> Ve
 /// Whether a function with this linkage name allocates memory.
 fn allocates(name: &str) -> bool {
     let is_part = |part: &&str| name.contains(*part);
-    C_ALLOCATORS.contains(&name) || ALLOCATOR_PARTS.iter().any(is_part)
+    C_ALLOCATORS.contains(&name)
+        || ALLOCATOR_PARTS.iter().any(is_part) && !OTHER_PARTS.iter().any(is_part)
 }
 
 /// The loops without loops in them, with their blocks.
@@ -160,7 +174,9 @@ fn waiting<'m>(
     });
     let only_waits = all().all(|instruction| match instruction.opcode() {
         Opcode::Store => false,
-        Opcode::Load => true,
+        Opcode::Load => {
+            hint.is_some() || accesses.exact_stride(instruction.value().operand(0)) == Some(0)
+        }
         _ if instruction.is_call() => is_wait(instruction) || is_harmless(instruction),
         _ => hint.is_some() || !instruction.is_atomic_or_volatile(),
     });
@@ -223,20 +239,47 @@ fn byte_access<'m>(
         let stride = accesses.exact_stride(address)?.unsigned_abs();
         (1..=LARGEST_STRIDE)
             .contains(&stride)
-            .then_some((access, stride))
+            .then(|| ByteAccess::new(access, address, stride))
     });
-    let byte_accesses: Vec<(Instruction<'m>, u64)> = byte_accesses.collect();
-    let has_no_gaps = |&&(access, stride): &&(Instruction<'m>, u64)| {
-        let same = byte_accesses
-            .iter()
-            .filter(|(other, other_stride)| {
-                *other_stride == stride && other.opcode() == access.opcode()
-            })
-            .count();
-        same as u64 >= stride
+    let byte_accesses: Vec<ByteAccess<'m>> = byte_accesses.collect();
+    let has_no_gaps = |access: &&ByteAccess<'m>| {
+        let others = byte_accesses.iter();
+        let row = others.filter(|other| {
+            (other.stride, other.base) == (access.stride, access.base)
+                && other.access.opcode() == access.access.opcode()
+        });
+        let remainders = row.map(|other| other.constant.rem_euclid(other.stride.cast_signed()));
+        remainders.collect::<BTreeSet<_>>().len() as u64 == access.stride
     };
     let found = byte_accesses.iter().find(has_no_gaps);
-    found.map(|(access, _)| *access)
+    found.map(|found| found.access)
+}
+
+/// An access to a byte, at a constant distance from an address.
+struct ByteAccess<'m> {
+    access: Instruction<'m>,
+    base: Value<'m>,
+    constant: i64,
+    /// Bytes per turn.
+    stride: u64,
+}
+
+impl<'m> ByteAccess<'m> {
+    fn new(access: Instruction<'m>, address: Value<'m>, stride: u64) -> Self {
+        let (mut base, mut constant) = (address, 0i64);
+        while let Some(offset) = base.as_instruction().and_then(Instruction::address)
+            && offset.terms.is_empty()
+        {
+            constant = constant.wrapping_add(offset.constant);
+            base = offset.base;
+        }
+        Self {
+            access,
+            base,
+            constant,
+            stride,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -259,6 +302,9 @@ mod tests {
             "arena_alloc",
             "_ZdlPv",
             "__rust_no_alloc_shim_is_unstable",
+            "__rust_alloc_error_handler",
+            "_ZN5alloc7raw_vec20RawVecInner$LT$A$GT$10deallocate17h0E",
+            "_ZN5alloc7raw_vec12handle_error17h0E",
         ] {
             assert!(!allocates(name), "{name}");
         }

@@ -16,6 +16,7 @@
 
 use holloway_format::{Count, FactKind};
 
+use crate::glue::is_glue;
 use crate::run::{Function, RunProfile};
 
 /// Instructions in whose time a processor recovers from a misprediction: 20 cycles, at four
@@ -81,8 +82,11 @@ impl Model {
     }
 }
 
-/// The calls of allocators in a function.
+/// The calls of allocators in a function. A wrapper of an allocator counts where it is called.
 fn allocations(function: &Function) -> Count {
+    if is_glue(&function.map) {
+        return Count::ZERO;
+    }
     let facts = function.map.facts.iter();
     let calls = facts.filter(|fact| fact.kind == FactKind::Allocates);
     let counts = calls.map(|fact| function.flow().blocks[fact.block as usize]);

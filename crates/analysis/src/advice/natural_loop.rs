@@ -38,15 +38,14 @@ impl<'a> NaturalLoops<'a> {
 
     /// Whether the loop with this head contains the block, itself or in an inner loop.
     pub(super) fn contains(&self, head: u32, block: u32) -> bool {
-        let mut around = self.around(block);
-        while let Some(index) = around {
-            let natural = &self.loops.all()[index];
-            if natural.head.0 == head {
-                return true;
-            }
-            around = natural.parent;
-        }
-        false
+        self.heads_around(block).any(|around| around == head)
+    }
+
+    /// The heads of the loops around a block, the innermost first.
+    pub(super) fn heads_around(&self, block: u32) -> impl Iterator<Item = u32> {
+        let around =
+            std::iter::successors(self.around(block), |&index| self.loops.all()[index].parent);
+        around.map(|index| self.loops.all()[index].head.0)
     }
 
     /// The counts of a loop.

@@ -5,7 +5,10 @@
 //! Evidence: the pairs of consecutive turns in one activation ([`PreviousPaths`]). In every pair
 //! whose second turn comes to the branch, the first turn came to it too, and both had the same
 //! outcome. Several outcomes have at least a hundredth of these pairs. And the loop has at least
-//! `LEAST_TURNS` turns on average.
+//! `LEAST_TURNS` turns on average, and was executed at least twice.
+//!
+//! If a turn goes around an inner loop, its path ends there. The rest of the turn is another path, and
+//! nothing tells which outcome the turn before had. Such a branch gets no advice for the outer loop.
 //!
 //! [`PreviousPaths`]: crate::branches::PreviousPaths
 //!
@@ -93,26 +96,36 @@ fn tally(
         let (Some(first), Some(second)) = (path(first), path(second)) else {
             continue;
         };
-        let Some(head) = repeated_head(function, &first, &second) else {
-            continue;
-        };
+        let repeated = repeated_head(function, &first, &second);
         let before: BTreeMap<u32, u32> = decisions(&function.map, &first).into_iter().collect();
         for (block, outcome) in decisions(&function.map, &second) {
-            if !loops.contains(head, block) {
-                continue;
+            for head in loops.heads_around(block) {
+                let is_turn = repeated == Some(head);
+                // A path from before the loop is the first turn, which has no turn before it.
+                if !is_turn && start(&second).is_none_or(|start| !loops.contains(head, start)) {
+                    continue;
+                }
+                let pairs = tally.entry((head, block)).or_default();
+                let sum = match is_turn && before.get(&block) == Some(&outcome) {
+                    true => pairs.same.entry(outcome).or_default(),
+                    false => &mut pairs.different,
+                };
+                *sum = sum.saturating_add(count);
             }
-            let pairs = tally.entry((head, block)).or_default();
-            let sum = match before.get(&block) == Some(&outcome) {
-                true => pairs.same.entry(outcome).or_default(),
-                false => &mut pairs.different,
-            };
-            *sum = sum.saturating_add(count);
         }
     }
     tally
 }
 
-/// The head of the loop of which both paths are turns.
+/// The block inside of the function that a path starts at. `None` if it starts at the entry.
+fn start(path: &Path) -> Option<u32> {
+    match path.start {
+        PathStart::Entry => None,
+        PathStart::Loop(block) => Some(block.0),
+    }
+}
+
+/// If both paths are turns of one loop, the second right after the first: the head of the loop.
 fn repeated_head(function: &Function, first: &Path, second: &Path) -> Option<u32> {
     let (PathEnd::Back(edge), PathStart::Loop(head)) = (first.end, second.start) else {
         return None;
@@ -128,6 +141,7 @@ impl TurnPairs {
         let counts = loops.counts(loops.around(head)?);
         let is_steady = self.different == Count::ZERO
             && self.same.values().filter(is_common).count() >= 2
+            && counts.executions >= Count(2)
             && counts.turns >= counts.executions.saturating_mul(LEAST_TURNS);
         let mut outcomes: Vec<Count> = self.same.values().copied().collect();
         outcomes.sort_by_key(|&count| std::cmp::Reverse(count));

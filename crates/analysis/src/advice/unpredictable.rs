@@ -3,7 +3,7 @@
 //! The rule is that of [`branches`](crate::branches) and [`is_unpredictable`]: at least a fifth of
 //! the executions are expected to be mispredicted, with all the context that the run recorded. Runs
 //! without sequences of paths know less context, so their figures are larger. Copies of a branch, which
-//! the optimizer or an inlined function made, are one piece of advice for each line of a function.
+//! the optimizer or an inlined function made, are one piece of advice for each place of a function.
 //!
 //! Bound: [`MISPREDICTION`] for each expected misprediction.
 
@@ -49,14 +49,15 @@ pub fn find<'a>(
     let branches = ranking.branches.iter();
     let hard = branches
         .filter(|branch| is_unpredictable(branch.mispredictions.expected(), branch.executions));
-    // By function and line, most mispredictions first.
+    // By function and place, most mispredictions first.
     let mut lines: Vec<(LineKey<'a>, &Branch, Unpredictable)> = Vec::new();
     for branch in hard {
         let function = evidence.run.function(branch.function);
         let line = branch
             .place
             .and_then(|place| evidence.users_line(function, place));
-        let key = (branch.function, line);
+        let column = branch.place.map_or(0, |place| place.column);
+        let key = (branch.function, line, column);
         let known = lines
             .iter_mut()
             .find(|(other, ..)| *other == key && line.is_some());
@@ -74,8 +75,9 @@ pub fn find<'a>(
     pieces.collect()
 }
 
-/// A line of a function: the function, and the file and line in the user's code.
-type LineKey<'a> = (FunctionId, Option<(&'a Text, u32)>);
+/// A branch of the source: the function, the file and line in the user's code, and the column, which
+/// tells the branches of a line apart.
+type LineKey<'a> = (FunctionId, Option<(&'a Text, u32)>, u32);
 
 fn found(branch: &Branch) -> Unpredictable {
     Unpredictable {

@@ -6,7 +6,7 @@
 //! a list by an array.
 //!
 //! Bound: the larger one of the path's certain net variation, and the median's cycles above one for
-//! each instruction, times the executions.
+//! each instruction, times the executions; but no more than the path's time.
 
 use holloway_format::{Count, Cycles, Load};
 
@@ -72,7 +72,7 @@ fn saving(path: &RankedPath, instructions: u64, ranking: &Ranking) -> Saving {
         .quantile(0.5)
         .saturating_sub(Cycles(instructions));
     let waited = above.to_f64() * path.executions;
-    let cycles = path.certain_net.max(waited).max(0.0);
+    let cycles = path.certain_net.max(waited).clamp(0.0, path.total.max(0.0));
     Saving {
         amount: Count(cycles as u64),
         unit: Unit::Cycles,

@@ -143,9 +143,10 @@ impl NumberedProgram {
         let code = numbered_code(&program).into_iter().filter_map(|code| {
             // A few instructions may differ, because LLVM looks at debug information in places.
             let is_same = pair.is_same(&code.addresses);
+            let (block, instruction) = is_same.then(|| origins.find(&code.frames))??;
             Some(OriginalCode {
-                block: is_same.then(|| origins.find(&code.frames))??,
-                number: code.frames.last()?.1,
+                block,
+                instruction,
                 addresses: code.addresses,
             })
         });

@@ -190,21 +190,22 @@ impl CarriedOver {
         self.plan.add_late(late.collect());
     }
 
-    /// Adds the loads to prefetch of functions whose code and lines are the same.
+    /// Adds the loads to prefetch of functions whose code and lines are the same. As with late counts,
+    /// functions without early counts keep them if all functions are the same.
     fn add_prefetches(&mut self, plan: &Plan, program: &Program, pairs: &BTreeMap<Key, Key>) {
         if plan.prefetch_count() == 0 {
             return;
         }
         let same = unchanged(plan, program, pairs, Equal::CodeAndPlaces);
-        let names: BTreeSet<&Text> = same.iter().map(|(name, _)| name).collect();
-        for name in names {
-            if of_name(pairs, name)
-                .iter()
-                .all(|(old, _)| same.contains(*old))
-            {
-                for &load in plan.prefetches(name) {
-                    self.plan.add_prefetch(new_name(name, pairs), load);
-                }
+        let are_all_same = same.len() == plan.functions().len();
+        for (name, loads) in plan.all_prefetches() {
+            let keys = of_name(pairs, name);
+            let is_same = match keys.is_empty() {
+                true => are_all_same,
+                false => keys.iter().all(|(old, _)| same.contains(*old)),
+            };
+            for &load in loads.iter().filter(|_| is_same) {
+                self.plan.add_prefetch(new_name(name, pairs), load);
             }
         }
     }

@@ -197,8 +197,17 @@ fn value_of<'l>(options: &[&str], line: &'l Line, index: usize) -> Option<(&'l O
         .filter(|(name, _)| options.contains(name));
     let value = match long {
         Some((_, value)) => value,
-        // A short option has its value in the same word. `-T` is also the beginning of others.
-        None => name.strip_prefix('L').filter(|_| options.contains(&"L"))?,
+        // A short option has its value in the same word. `-T` also begins options whose values are no
+        // files, such as `-Ttext=0`.
+        None => {
+            let short = options.iter().filter(|option| option.len() == 1);
+            let value = short
+                .filter_map(|option| name.strip_prefix(option))
+                .next()?;
+            let is_other = word.to_str().is_some_and(|word| word.starts_with("--"))
+                || name.starts_with('T') && !Path::new(value).is_file();
+            Some(value).filter(|_| !is_other)?
+        }
     };
     let (option, value) = bytes.split_at(bytes.len() - value.len());
     let is_value = !value.is_empty();

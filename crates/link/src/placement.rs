@@ -72,7 +72,15 @@ fn names_script(argument: &OsStr) -> bool {
     let bytes = argument.as_encoded_bytes();
     let mut words = bytes.split(|&byte| byte == b',');
     words.any(|word| {
-        let options = [b"-T".as_slice(), b"--script", b"-dT"];
+        let options = [
+            b"-T".as_slice(),
+            b"-dT",
+            b"--script",
+            b"-script",
+            b"--default-script",
+            b"-default-script",
+            b"--mri-script",
+        ];
         options.iter().any(|option| word.starts_with(option))
     })
 }
@@ -95,7 +103,13 @@ mod tests {
 
     #[test]
     fn a_script_of_the_line_has_precedence() {
-        for argument in ["-T", "-Tkernel.ld", "-Wl,-T,kernel.ld", "-Wl,--script=a.ld"] {
+        for argument in [
+            "-T",
+            "-Tkernel.ld",
+            "-Wl,-T,kernel.ld",
+            "-Wl,--script=a.ld",
+            "-Wl,-script,a.ld",
+        ] {
             assert!(names_script(argument.as_ref()), "{argument}");
         }
         for argument in ["-o", "-Wl,--gc-sections", "-Lfoo", "test.o"] {

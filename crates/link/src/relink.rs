@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use holloway_format::{LineFlavor, Piece, Plan, RECIPE_SECTION, Recipe, Text};
 use object::{Object as _, ObjectSection as _};
@@ -26,6 +27,8 @@ pub struct CarriedProgram {
     files: Vec<PathBuf>,
     /// The size of the section in the program, in bytes.
     pub recipe_size: usize,
+    /// Whether the linker takes an order of functions. Asked once.
+    takes_order: OnceLock<bool>,
 }
 
 /// What a program is linked for.
@@ -83,21 +86,24 @@ impl CarriedProgram {
             recipe,
             files,
             recipe_size: section.len(),
+            takes_order: OnceLock::new(),
         }))
     }
 
     /// Whether the program can be linked with an order of functions: its linker is GNU ld or lld, and
     /// reads no other script.
     pub fn takes_order(&self) -> bool {
-        let linker = find_program(OsStr::from_bytes(&self.recipe.linker));
-        let arguments = self.arguments(Path::new("/dev/null"));
-        linker.is_some_and(|linker| placement::is_supported(self.flavor(), &linker, &arguments))
+        *self.takes_order.get_or_init(|| {
+            let linker = find_program(OsStr::from_bytes(&self.recipe.linker));
+            let arguments = self.arguments(Path::new("/dev/null"));
+            linker.is_some_and(|linker| placement::is_supported(self.flavor(), &linker, &arguments))
+        })
     }
 
     /// Links the program for a purpose. The functions of `order`, given by their linkage names, come
     /// first; if it is empty, the linker decides about the order. Temporary files go into
-    /// `directory`. Returns the number of functions that got counts of the plan. Returns `None` if the linker failed; then it has
-    /// written its messages to stderr.
+    /// `directory`. Returns the number of functions that got counts of the plan. Returns `None` if the
+    /// linker failed; then it has written its messages to stderr.
     ///
     /// # Errors
     /// If a file cannot be written, or the linker or libLLVM is missing.
@@ -134,16 +140,26 @@ impl CarriedProgram {
         }
         let mut line = Line::parse(self.flavor(), arguments);
         match purpose {
-            Purpose::Training => line.words.retain(|word| !removes_names(&word.text)),
+            // Functions are known by their names.
+            Purpose::Training | Purpose::LateTraining(_) => {
+                line.words.retain(|word| !removes_names(&word.text));
+            }
             Purpose::Numbered | Purpose::NumberedTraining => line
                 .words
                 .retain(|word| !removes_names(&word.text) && !removes_locations(&word.text)),
-            Purpose::Sequences(_)
-            | Purpose::LateTraining(_)
-            | Purpose::Timing(_)
-            | Purpose::Optimized(_)
-            | Purpose::Plain => {}
+            Purpose::Sequences(_) | Purpose::Timing(_) | Purpose::Optimized(_) | Purpose::Plain => {
+            }
         }
+        // Functions that have sections can be ordered.
+        line.function_sections |= match purpose {
+            Purpose::Plain | Purpose::Optimized(_) => self.takes_order(),
+            Purpose::Numbered
+            | Purpose::Training
+            | Purpose::NumberedTraining
+            | Purpose::Sequences(_)
+            | Purpose::LateTraining(_)
+            | Purpose::Timing(_) => false,
+        };
         let settings = LinkSettings::for_recipe(&line, &self.recipe.opt, early)?;
         let linker = OsStr::from_bytes(&self.recipe.linker);
         let linker = find_program(linker).ok_or_else(|| Error::NoRecipeLinker {

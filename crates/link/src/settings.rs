@@ -172,17 +172,6 @@ impl LinkSettings {
             EarlyLink::Timing(..) => (Kind::Variation, true, String::new()),
             EarlyLink::Sequences(only) => (Kind::Loops, true, only.clone()),
         };
-        // The order of functions can be chosen in builds that are measured.
-        let function_sections = match &early {
-            EarlyLink::Plain | EarlyLink::Optimized(..) => true,
-            EarlyLink::Embed
-            | EarlyLink::Numbered
-            | EarlyLink::Training
-            | EarlyLink::NumberedTraining
-            | EarlyLink::Sequences(_)
-            | EarlyLink::LateTraining(..)
-            | EarlyLink::Timing(..) => line.function_sections,
-        };
         let options = CollectOptions {
             collect: Some(kind.into()),
             // Times are those of paths that end, so they have no exit edges.
@@ -198,7 +187,6 @@ impl LinkSettings {
             opt: line.opt.or_else(|| level::parse(recipe_level)),
             early: Some(early),
             probes,
-            function_sections,
             ..Self::new(line, options)?
         })
     }

@@ -51,9 +51,8 @@ pub struct Optimization {
     /// The step that uses late counts: its gain over the program with early counts, and with selects
     /// if these are kept. `None` if it was not measured.
     pub late: Option<Measurement>,
-    /// The step that prefetches: its gain over the program with the steps that are kept before it,
-    /// but at least with early counts, and the noise of its rounds. `None` if it was not measured.
-    pub prefetch: Option<(Measurement, Gain)>,
+    /// The step that prefetches.
+    pub prefetch: PrefetchStep,
     /// The step that orders functions.
     pub order: OrderStep,
     /// The gain of all kept steps over the program. `None` if none is kept.
@@ -70,6 +69,34 @@ pub struct Optimization {
     pub late_functions: usize,
     /// The plan's loads to prefetch.
     pub prefetches: usize,
+}
+
+/// What became of the loads to prefetch.
+#[derive(Clone, Copy, Debug)]
+pub enum PrefetchStep {
+    /// The prefetches were measured.
+    Measured {
+        /// Their gain over the program with the steps that are kept before them, but at least with
+        /// early counts.
+        step: Measurement,
+        /// The noise of their rounds.
+        noise: Gain,
+    },
+    /// The plan has no loads to prefetch.
+    NoLoads,
+    /// The compiler makes the same program.
+    SameProgram,
+    /// The measurement failed, as a warning said.
+    NotMeasured,
+}
+
+impl PrefetchStep {
+    fn measurement(self) -> Option<Measurement> {
+        match self {
+            Self::Measured { step, .. } => Some(step),
+            Self::NoLoads | Self::SameProgram | Self::NotMeasured => None,
+        }
+    }
 }
 
 /// What became of the order of functions.
@@ -126,7 +153,7 @@ impl Optimization {
             (EARLY, Some(self.is_optimized())),
             (SELECTS, is_kept(self.selects)),
             (LATE, is_kept(self.late)),
-            (PREFETCH, is_kept(self.prefetch.map(|(step, _)| step))),
+            (PREFETCH, is_kept(self.prefetch.measurement())),
             (ORDER, is_kept(self.order.measurement())),
         ];
         steps
@@ -220,7 +247,7 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
     if is_noisy(*noise) {
         writeln!(
             out,
-            "              the machine is too noisy: more than {:.1} %; times decide nothing",
+            "              the machine is too noisy: more than {:.1} %; times do not decide about counts",
             QUIET * 100.0
         )?;
     }
@@ -263,24 +290,13 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         )?,
     }
     let loads = plural(*prefetches as u64, "load");
-    match (prefetch, prefetches) {
-        (Some((prefetch, noise)), _) => {
-            let gain = percent(prefetch.gain);
-            let noise = noise.median * 100.0;
-            let text = format!("{gain} ({pairs}, {loads}, noise {noise:+.2} %)");
-            writeln!(out, "prefetches    {text}")?;
-        }
-        (None, 0) => writeln!(
-            out,
-            "prefetches    none: no load that waits for memory has a predictable address"
-        )?,
-        (None, _) => writeln!(
-            out,
-            "prefetches    none: {loads} may wait, but none can be prefetched safely"
-        )?,
-    }
+    writeln!(
+        out,
+        "prefetches    {}",
+        prefetch_text(*prefetch, &pairs, &loads)
+    )?;
     writeln!(out, "order         {}", order_text(*order, &pairs))?;
-    let prefetch = prefetch.map(|(step, _)| step);
+    let prefetch = prefetch.measurement();
     let order = order.measurement();
     let decided_later = [selects, late, &prefetch, &order].into_iter().flatten();
     if let Some(kept) = kept.filter(|_| decided_later.clone().any(|step| step.verdict.keeps())) {
@@ -310,6 +326,23 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
     match optimization.is_optimized() {
         true => writeln!(out, "{output} is optimized"),
         false => writeln!(out, "{output} is a copy of {program}"),
+    }
+}
+
+/// What prefetches gain, or why they do not count.
+fn prefetch_text(prefetch: PrefetchStep, pairs: &str, loads: &str) -> String {
+    match prefetch {
+        PrefetchStep::Measured { step, noise } => {
+            let (gain, noise) = (percent(step.gain), noise.median * 100.0);
+            format!("{gain} ({pairs}, {loads}, noise {noise:+.2} %)")
+        }
+        PrefetchStep::NoLoads => {
+            "none: no load that waits for memory has a predictable address".to_owned()
+        }
+        PrefetchStep::SameProgram => {
+            format!("none: {loads} may wait, but none can be prefetched safely")
+        }
+        PrefetchStep::NotMeasured => format!("none: {loads} may wait, but the measurement failed"),
     }
 }
 
@@ -375,7 +408,10 @@ pub fn json(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()> 
         selects: optimization.selects.map(|step| step.gain.into()),
         late: optimization.late.map(|step| step.gain.into()),
         prefetches: optimization.prefetches,
-        prefetch: optimization.prefetch.map(|(step, _)| step.gain.into()),
+        prefetch: optimization
+            .prefetch
+            .measurement()
+            .map(|step| step.gain.into()),
         order: optimization
             .order
             .measurement()
@@ -518,7 +554,7 @@ mod tests {
             early,
             selects: None,
             late: None,
-            prefetch: None,
+            prefetch: PrefetchStep::NoLoads,
             order: OrderStep::NoOrder,
             kept: verdict.keeps().then_some(early.gain),
             instructions: Some(Instructions {

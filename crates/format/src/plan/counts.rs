@@ -94,6 +94,12 @@ impl Plan {
         self.prefetches.get(name).map_or(&[], Vec::as_slice)
     }
 
+    /// The loads to prefetch in all functions, by linkage name.
+    pub fn all_prefetches(&self) -> impl Iterator<Item = (&Text, &[PrefetchPlan])> {
+        let all = self.prefetches.iter();
+        all.map(|(name, loads)| (name, loads.as_slice()))
+    }
+
     /// The number of loads to prefetch.
     pub fn prefetch_count(&self) -> usize {
         self.prefetches.values().map(Vec::len).sum()

@@ -148,10 +148,7 @@ pub(crate) fn optimize(
         builds,
         measured,
     };
-    let prefetch = match prefetches {
-        0 => None,
-        _ => steps.prefetch(&with_prefetches),
-    };
+    let prefetch = steps.prefetch(&with_prefetches);
     let order = steps.order(plan.order());
     let kept_gain = match steps.kept {
         Build::Plain => None,
@@ -197,10 +194,7 @@ fn linker<'a>(carried: &'a Carried, plan: &Plan, orders: NonZeroUsize) -> Linker
         count if count > 0 && carried.takes_order() => count,
         _ => 0,
     };
-    Linker {
-        carried,
-        orders: random_orders(&names, count),
-    }
+    Linker::new(carried, random_orders(&names, count))
 }
 
 /// Builds the program with each step. A step that makes the same program as the steps before it has

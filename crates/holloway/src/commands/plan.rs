@@ -70,17 +70,19 @@ fn apply(args: &ApplyPlanArgs) -> Result<()> {
     let carried = Carried::unpack(&args.program)?;
     let CarriedOver { plan, summary, .. } = old_plans::carry_over(&carried, &args.plan)?;
     status::line("Matched", &report::matched(&summary));
-    let order = match plan.order() {
-        [] => &[],
-        order if carried.takes_order() => order,
-        _ => {
-            status::warn(
-                "the plan's order of functions is left out, because the linker takes none",
-            );
-            &[]
-        }
+    let order = match carried.takes_order() {
+        true => plan.order(),
+        false => &[],
     };
-    let (optimized, _) = carried.apply(&plan, order, "optimized")?;
+    let optimized = carried.apply(&plan, order, "optimized");
+    // The order is an extra.
+    let (optimized, _) = match optimized {
+        Err(_) if !order.is_empty() => carried.apply(&plan, &[], "optimized")?,
+        optimized => optimized?,
+    };
+    if !plan.order().is_empty() && order.is_empty() {
+        status::warn("the plan's order of functions is left out, because the linker takes none");
+    }
     copy_program(&optimized, &args.output)?;
     status::line("Wrote", &status::shown(&args.output).to_string());
     Ok(())

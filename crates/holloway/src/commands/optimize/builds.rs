@@ -12,6 +12,7 @@ use holloway_link::relink::Purpose;
 
 use super::carried::Carried;
 use crate::failure::Result;
+use crate::status;
 
 /// A build of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,10 +65,26 @@ pub(super) type Builds = BTreeMap<Build, Vec<PathBuf>>;
 pub(super) struct Linker<'a> {
     pub(super) carried: &'a Carried,
     /// Random orders of functions.
-    pub(super) orders: Vec<Vec<Text>>,
+    orders: Vec<Vec<Text>>,
 }
 
-impl Linker<'_> {
+impl<'a> Linker<'a> {
+    /// A linker with random orders of functions. Has none if the program cannot be linked with an
+    /// order: they only make the measurement better.
+    pub(super) fn new(carried: &'a Carried, mut orders: Vec<Vec<Text>>) -> Self {
+        let trial = orders
+            .first()
+            .map(|order| carried.link(Purpose::Plain, order, "trial"));
+        if let Some(Err(error)) = trial {
+            status::warn(&format!(
+                "builds are measured in the linker's own order of functions: {}",
+                error.message
+            ));
+            orders.clear();
+        }
+        Self { carried, orders }
+    }
+
     /// The plain program.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use holloway_analysis::paired::{Gain, Verdict};
 use holloway_format::{Plan, Text};
-use holloway_report::optimize::{Measurement, OrderStep};
+use holloway_report::optimize::{Measurement, OrderStep, PrefetchStep};
 use object::{Object as _, ObjectSymbol as _};
 
 use super::builds::{Build, Builds, Linker};
@@ -40,17 +40,23 @@ pub(super) struct LaterSteps<'a> {
 }
 
 impl LaterSteps<'_> {
-    /// Adds the prefetches of a plan, and keeps them if they help. Returns the step's measurement and
-    /// the noise of its rounds. `None` if the compiler makes the same program, or there was no
-    /// measurement.
-    pub(super) fn prefetch(&mut self, plan: &Plan) -> Option<(Measurement, Gain)> {
+    /// Adds the prefetches of a plan, and keeps them if they help.
+    pub(super) fn prefetch(&mut self, plan: &Plan) -> PrefetchStep {
+        if plan.prefetch_count() == 0 {
+            return PrefetchStep::NoLoads;
+        }
         let plan = self.plan.with_prefetches_of(plan);
         let step = self.try_prefetch(&plan);
-        let step = self.or_warn(step, "prefetches are left out, because they")?;
-        if step.is_some_and(|(step, _)| step.verdict.keeps()) {
-            self.plan = plan;
+        match self.or_warn(step, "prefetches are left out, because they") {
+            None => PrefetchStep::NotMeasured,
+            Some(None) => PrefetchStep::SameProgram,
+            Some(Some((step, noise))) => {
+                if step.verdict.keeps() {
+                    self.plan = plan;
+                }
+                PrefetchStep::Measured { step, noise }
+            }
         }
-        step
     }
 
     fn try_prefetch(&mut self, plan: &Plan) -> Result<Option<(Measurement, Gain)>> {

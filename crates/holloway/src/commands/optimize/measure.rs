@@ -189,7 +189,7 @@ impl<'a> Runner<'a> {
             )
         } else {
             format!(
-                "the optimized build of {name} does not print what the program prints, so nothing was written: does its output depend on time, addresses, or undefined behavior?"
+                "the optimized build of {name} does not print what the program prints: does its output depend on time, addresses, or undefined behavior?"
             )
         }))
     }

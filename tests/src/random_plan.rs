@@ -1,5 +1,5 @@
-//! Fills plans with random numbers. A plan only says what is frequent, so a program with any plan
-//! must do what it does without one.
+//! Fills plans with random numbers. A plan only says what is frequent. So a program that is optimized
+//! by any plan must do what it does without one.
 
 use crate::corpus::Random;
 use anyhow::{Context, Result};

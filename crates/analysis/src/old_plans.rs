@@ -2,8 +2,8 @@
 //!
 //! `functions` pairs the functions of the plan and of the program. A function with the same graph
 //! keeps its counts. For a function with another graph, `blocks` pairs its blocks, and `counts` gives
-//! it the counts of unchanged edges and a flow that fits. Functions of which too little is found again
-//! get no counts. `unchanged` says which functions keep more than counts.
+//! it the counts of unchanged edges and a flow that fits. If less than half of a function's executions
+//! is found again, it gets no counts. `unchanged` says which functions keep more than counts.
 
 mod balance;
 mod blocks;
@@ -44,7 +44,8 @@ pub struct Summary {
     pub unchanged: usize,
     /// Functions with another graph that got counts.
     pub changed: usize,
-    /// Functions that the program does not have, or of which too little was found again.
+    /// Functions that the program does not have, or that get no counts, because less than half of their
+    /// executions was found again.
     pub gone: usize,
     /// The executions of the changed functions.
     pub changed_executions: Count,
@@ -73,7 +74,7 @@ impl Summary {
         self.unchanged > 0 || self.matched > Count::ZERO
     }
 
-    /// Adds what was carried over of another plan.
+    /// Adds the summary of another plan.
     pub fn add(&mut self, other: Self) {
         self.unchanged += other.unchanged;
         self.changed += other.changed;

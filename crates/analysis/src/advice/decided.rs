@@ -9,7 +9,7 @@
 //! Example: the paths b0 b1 b3 b4 and b0 b2 b3 b5 run 50 times each, and no other path runs. At b3,
 //! the outcome of b0 decides: b1 goes with b4, and b2 with b5.
 //!
-//! Limits: only the `WINDOW` last decisions before a branch are compared, and functions of which
+//! Limits: only the last decisions before a branch are compared (`WINDOW`), and functions with
 //! more than `MOST_PATHS` paths ran are left out.
 //!
 //! Bound: [`TEST`](super::cost::TEST) instructions for each execution of the second branch, or all

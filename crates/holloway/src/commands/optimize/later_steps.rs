@@ -97,8 +97,9 @@ impl LaterSteps<'_> {
         self.measure(Build::Order, vec![program])
     }
 
-    /// Measures a build against the plain one and those that it is to improve on. If it helps, it is
-    /// kept. Then it is the base of the next step, too.
+    /// Measures a build together with the plain build, the base, and the build that is kept. If the
+    /// new build is faster than the one that is kept, it takes its place. Then it is the base of the
+    /// next step, too.
     fn measure(&mut self, build: Build, programs: Vec<PathBuf>) -> Result<(Measurement, Gain)> {
         let compared = [Build::Plain, self.base, self.kept];
         let compared = compared.map(|build| (build, self.builds[&build].clone()));

@@ -3,7 +3,8 @@
 //! The builds run in turn, and which goes first alternates, so that none profits from the others.
 //! Measured is the CPU time of the process and of the child processes that it waited for: unlike
 //! elapsed time, it does not contain the time of other programs on a loaded machine. Each round takes
-//! another order of functions, the same one for all builds. Each run's stdout goes to a file and is compared with that of the program's first run.
+//! another order of functions, the same one for all builds. Each run's stdout goes to a file and is
+//! compared with that of the program's first run.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -156,7 +156,7 @@ impl NumberedProgram {
         })
     }
 
-    /// Makes a plan of what was seen of the program.
+    /// Makes a plan of samples or branch records.
     ///
     /// # Errors
     /// If nothing was seen of its own code.

@@ -23,7 +23,7 @@ pub fn map(build_id: [u8; 16]) -> ImageMap {
             Counters::Edges {
                 offset: 40,
                 len: 2,
-                has_targets: true,
+                has_values: true,
             },
         ),
     ];

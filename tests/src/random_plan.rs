@@ -130,7 +130,7 @@ fn shuffled(lines: &str, seed: u64) -> String {
 }
 
 /// The functions of a part of a plan, each with its code, random calls, random counts of all edges,
-/// and random call targets. Half of the edges are unpredictable, if they lead out of a branch.
+/// and random call targets and sizes of memory operations. Half of the edges are unpredictable, if they lead out of a branch.
 fn random_functions(functions: &str, seed: u64) -> String {
     let mut random = Random(seed);
     let names = names(functions);
@@ -153,6 +153,11 @@ fn random_functions(functions: &str, seed: u64) -> String {
         for site in 0..3 {
             for name in &names {
                 let _ = writeln!(text, "target {site} {} {name}", any_count(&mut random));
+            }
+        }
+        for site in 0..3 {
+            for bytes in [0, 1, 4, 12, 16, 64, 513] {
+                let _ = writeln!(text, "size {site} {} {bytes}", any_count(&mut random));
             }
         }
         for edge in (0..edges).filter(|_| random.below(2) == 0) {

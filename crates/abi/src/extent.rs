@@ -3,7 +3,7 @@
 //! | kind | payload |
 //! |---|---|
 //! | block | `block_size` bytes: the counters of one thread |
-//! | segment | [`HashSlot`](crate::HashSlot)s: counters of one function's paths or call targets in one thread |
+//! | segment | [`HashSlot`](crate::HashSlot)s: counters of one function's paths or values in one thread |
 //! | ring | a [`RingHeader`](crate::RingHeader) and the words of one thread |
 //! | spool | a piece of a ring's stream, compressed as an LZ4 block |
 //! | cells | some of the cells of a ring that began small |
@@ -12,7 +12,7 @@
 //! The counters of function `f` of a module begin at `module base + f.offset` in the block. A
 //! function with an array of counters has one `u64` for each path number or counted edge. A hashed
 //! function has one `u64`, its *segment pointer*: the address of the thread's current segment plus
-//! the binary logarithm of the segment's slot count. A function whose call targets are counted has
+//! the binary logarithm of the segment's slot count. A function whose values are counted has
 //! a segment pointer behind its array. The segment pointer has no meaning in the file.
 //!
 //! # Spools
@@ -33,7 +33,7 @@ pub const EXTENT_MAGIC: [u8; 8] = *b"HLWEXTNT";
 
 /// Extent kind: a thread's block of counters.
 pub const EXTENT_BLOCK: u32 = 1;
-/// Extent kind: a segment of a function's counters of paths or call targets.
+/// Extent kind: a segment of a function's counters of paths or values.
 pub const EXTENT_SEGMENT: u32 = 2;
 /// Extent kind: a thread's ring.
 pub const EXTENT_RING: u32 = 3;

@@ -94,7 +94,7 @@ fn join(
                 function.counters = Counters::Edges {
                     offset: 0,
                     len: 0,
-                    has_targets: false,
+                    has_values: false,
                 };
             }
         }

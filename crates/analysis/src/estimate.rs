@@ -89,7 +89,7 @@ pub fn estimate(run: &SampledRun) -> RunProfile {
             function.counters = Counters::Edges {
                 offset: 0,
                 len: 0,
-                has_targets: false,
+                has_values: false,
             };
         }
         profile.add(map, sums, Vec::new(), Forks::Absent, &mut derive);

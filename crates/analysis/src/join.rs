@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use holloway_abi::Unit;
-use holloway_format::{CallTarget, Count, Damage, FunctionIndex, FunctionMap, ImageMap, Profile};
+use holloway_format::{Count, Damage, FunctionIndex, FunctionMap, ImageMap, Profile, SiteValue};
 
 use crate::bounds::Forks;
 use crate::flow::Flow;
@@ -33,15 +33,15 @@ pub(crate) type Sums = HashMap<FunctionIndex, FunctionSums>;
 pub(crate) struct FunctionSums {
     /// Each count has the number of a path, counter, or block.
     pub(crate) counts: Vec<(u64, Count)>,
-    /// Each count has the key of a call target.
-    pub(crate) targets: Vec<(u64, Count)>,
+    /// Each count has the key of a value.
+    pub(crate) values: Vec<(u64, Count)>,
 }
 
 impl FunctionSums {
     /// Adds up the counts of equal numbers.
     pub(crate) fn add_up(&mut self) {
         add_up(&mut self.counts);
-        add_up(&mut self.targets);
+        add_up(&mut self.values);
     }
 }
 
@@ -117,15 +117,15 @@ impl RunProfile {
                 let sums = sums.remove(&index).unwrap_or_default();
                 let counts = sums.counts.into_iter();
                 let counts: Vec<_> = counts.map(|(path, count)| (PathId(path), count)).collect();
-                let targets = sums.targets.into_iter();
-                let targets = targets.map(|(key, count)| (CallTarget::from_key(key), count));
+                let values = sums.values.into_iter();
+                let values = values.map(|(key, count)| (SiteValue::from_key(key), count));
                 functions.push(Function {
                     module: id,
                     copies: 1,
                     map,
                     ran: !counts.is_empty(),
                     counts,
-                    targets: targets.collect(),
+                    values: values.collect(),
                     reentries: Vec::new(),
                     increments: Count::ZERO,
                     graph: None,
@@ -173,7 +173,7 @@ impl RunProfile {
                 let counts = function.counts.iter();
                 let counts = counts.filter(|&&(_, count)| count > Count::ZERO);
                 sum.counts.extend(counts);
-                sum.targets.extend(&function.targets);
+                sum.values.extend(&function.values);
             }
         }
         sums.values_mut().for_each(FunctionSums::add_up);

@@ -135,6 +135,7 @@ impl CarriedOver {
         };
         if is_same {
             carried.unpredictable = function.unpredictable.clone();
+            carried.sizes = function.sizes.clone();
             for ((site, target), &count) in &function.targets {
                 carried.add_target(*site, new_name(target, pairs), count);
             }
@@ -181,12 +182,7 @@ impl CarriedOver {
                 true => are_all_same,
                 false => keys.iter().all(|(old, _)| same.contains(*old)),
             };
-            let mut function = function.clone();
-            let targets = std::mem::take(&mut function.targets);
-            for ((site, target), count) in targets {
-                function.add_target(site, new_name(&target, pairs), count);
-            }
-            is_same.then(|| (new_name(name, pairs), hash, function))
+            is_same.then(|| (new_name(name, pairs), hash, function.clone()))
         });
         self.plan.add_late(late.collect());
     }

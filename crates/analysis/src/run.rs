@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use holloway_abi::{Kind, PathEnds, Unit};
 use holloway_format::{
-    CallTarget, Count, Counters, CpuRecord, FunctionMap, Skipped, Text, VanishedFunction,
+    Count, Counters, CpuRecord, FunctionMap, SiteValue, Skipped, Text, VanishedFunction,
     WriteFailure,
 };
 
@@ -177,9 +177,9 @@ pub struct Function {
     pub map: FunctionMap,
     /// (path number, executions), by number, without zeros. Empty if edges were counted.
     pub counts: Vec<(PathId, Count)>,
-    /// Targets of indirect calls, by number of the call and address. Empty unless the function was
-    /// built for training.
-    pub targets: Vec<(CallTarget, Count)>,
+    /// Targets of indirect calls and sizes of memory operations, by [key](SiteValue::key). Empty
+    /// unless the function was built for training.
+    pub values: Vec<(SiteValue, Count)>,
     /// (path number, excess), by number: left paths whose call came back more often than it was
     /// reached along the path, for example in a fork's child. The excess is the number of returns
     /// minus the number of times the call was reached.

@@ -8,7 +8,7 @@
 //! v number of modules
 //! each module:    v base  v number of functions
 //! each function:  1 byte kind of counters (0 array, 1 hash table, 2 edges,
-//!                 3 edges and call targets)  v offset
+//!                 3 edges and values)  v offset
 //!                 v number of counters (0 for a hash table)  v number of paths  8 bytes hash
 //! ```
 //! (`v`: varint.) For example, a module at 0 with one function, which has 3 counters at offset 8, 2
@@ -167,10 +167,10 @@ mod tests {
 
     #[test]
     fn tables_survive_and_their_beginnings_are_refused() {
-        let edges = |has_targets| Counters::Edges {
+        let edges = |has_values| Counters::Edges {
             offset: 64,
             len: 9,
-            has_targets,
+            has_values,
         };
         let first = [
             function(Counters::Hash { offset: 1 << 40 }, u64::MAX, 7),

@@ -26,7 +26,6 @@
 
 pub mod block_probes;
 pub mod branches;
-mod call_target;
 mod checksum;
 mod counter_map;
 pub mod cpu_time;
@@ -50,6 +49,7 @@ mod result_file;
 mod ring_counts;
 pub mod samples;
 pub mod sealed;
+mod site_value;
 pub mod text;
 mod thread_sums;
 pub mod trace;
@@ -60,7 +60,6 @@ mod version;
 pub mod words;
 
 pub use block_probes::{BlockStart, ProbedCode, read_block_probes};
-pub use call_target::CallTarget;
 pub use cpu_time::{
     CpuRecord, FunctionSamples, ProgramSamples, SampledFile, Samples, Sampling, UnusedLibrary,
 };
@@ -89,6 +88,7 @@ pub use recipe::{Argument, CarriedFile, LineFlavor, Piece, RECIPE_SECTION, Recip
 pub use result_file::ProcessImage;
 pub use ring_counts::ring_counts;
 pub use sealed::write_sealed;
+pub use site_value::{CallTarget, OperationSize, SiteValue};
 pub use text::Text;
 pub use units::{Count, Cycles};
 pub use variation::{

@@ -48,7 +48,7 @@
 //!     0 array of paths, then v offset, v len, v path count
 //!     1 hash of paths, then v offset, v path count
 //!     2 array of edges, then v offset, v len
-//!     8 as 2, and the head of a hash table of call targets follows the counters
+//!     8 as 2, and the head of a hash table of values follows the counters
 //!     3 array of paths, in a function that also has ring counters,
 //!       then v offset, v len, v path count, v offset of the ring counters
 //! list of scopes: v name  v linkage name  v file  v line  v parent+1 (0: none)

@@ -14,6 +14,7 @@
 //! 0 2
 //! 2 3
 //! target 0 4 compare
+//! size 0 2 16
 //! unpredictable 0 1
 //! late
 //! function 7c1e5b0f9a64d283 5 2 fib
@@ -38,6 +39,10 @@
 //!   of the call among the function's indirect calls, from 0 in the order of the code, how often it
 //!   has called the function, and the function's linkage name to the end of the line. Without a name,
 //!   it has called functions whose names are unknown, for example of other images.
+//! - `size SITE COUNT BYTES` follows for each size that a memory operation (`memcpy`, `memmove`,
+//!   `memset`, `memcmp`, `bcmp`) has had, if the compiler does not know its size: the number of the
+//!   operation among those of the function, from 0 in the order of the code, how often it has had the
+//!   size, and the size in bytes. 513 stands for all sizes from 513 on.
 //! - `unpredictable EDGE COUNT` follows for each branch that a processor is expected to mispredict
 //!   often: the smallest number of the branch's edges, and the expected mispredictions. The branch
 //!   becomes a select if they are [a fifth](is_unpredictable) of its executions.

@@ -27,9 +27,9 @@
 //! v module  v function  8 bytes hash  v number of pairs
 //! each pair, ascending by path: v path - (previous path + 1)  v count
 //! ```
-//! If edges are counted, the number of the edge counter replaces the path. The counts of a function's
-//! call targets, if there are any, follow in the same form, with the keys of the targets
-//! ([`crate::CallTarget`]) in place of paths. The payload of a note:
+//! If edges are counted, the number of the edge counter replaces the path. The counts of values
+//! ([`crate::SiteValue`]), if there are any, follow in the same form, with the keys of the values in
+//! place of paths. The payload of a note:
 //! ```text
 //! 1 byte file (0 map, 1 profile)  v module + 1 (0: none)  v function + 1 (0: none)  v offset
 //! v length of the name, name  v length of the text, text
@@ -130,8 +130,8 @@ fn put_function(out: &mut Vec<u8>, counts: &FunctionCounts) {
     add_up(&mut pairs);
     function_record::put_function(out, counts.index, counts.hash);
     put_pairs(out, &pairs);
-    if !counts.targets.is_empty() {
-        let mut pairs = counts.targets.clone();
+    if !counts.values.is_empty() {
+        let mut pairs = counts.values.clone();
         add_up(&mut pairs);
         put_pairs(out, &pairs);
     }
@@ -282,8 +282,8 @@ fn read_function(
     let function_map = recorded.map;
     let limit = function_map.counter_limit();
     let counts = read_pairs(&mut cursor, function_map.counted_thing(), limit)?;
-    let targets = match function_map.counters.targets() {
-        Some(_) if cursor.end().is_err() => read_pairs(&mut cursor, "call target", u64::MAX)?,
+    let values = match function_map.counters.values() {
+        Some(_) if cursor.end().is_err() => read_pairs(&mut cursor, "value", u64::MAX)?,
         Some(_) | None => Vec::new(),
     };
     cursor.end()?;
@@ -291,7 +291,7 @@ fn read_function(
         index: recorded.index,
         hash: recorded.hash,
         counts,
-        targets,
+        values,
     })
 }
 

@@ -45,18 +45,18 @@ pub(crate) fn sum_raw(
                 }
                 Counters::Hash { .. } => take_hashed(&mut sums, start),
             };
-            let targets = match function_map.counters.targets() {
+            let values = match function_map.counters.values() {
                 Some(offset) => take_hashed(&mut sums, placed.base.saturating_add(offset)),
                 None => Ok(Vec::new()),
             };
-            match counts.and_then(|counts| Ok((counts, targets?))) {
-                Ok((counts, targets)) if counts.is_empty() && targets.is_empty() => {}
-                Ok((counts, targets)) => {
+            match counts.and_then(|counts| Ok((counts, values?))) {
+                Ok((counts, values)) if counts.is_empty() && values.is_empty() => {}
+                Ok((counts, values)) => {
                     profile.functions.push(FunctionCounts {
                         index,
                         hash: function_map.hash,
                         counts,
-                        targets,
+                        values,
                     });
                 }
                 Err(UnusableCounts { offset, fact }) => {
@@ -236,7 +236,7 @@ fn sum_segments(
         for function in placed.functions.iter().flatten() {
             let head = match function.counters {
                 Counters::Hash { offset } => Some(offset),
-                Counters::Array { .. } | Counters::Edges { .. } => function.counters.targets(),
+                Counters::Array { .. } | Counters::Edges { .. } => function.counters.values(),
             };
             if let Some(head) = head {
                 heads.insert(placed.base.saturating_add(head), function);

@@ -11,8 +11,8 @@ use holloway_abi::Kind;
 use holloway_format::raw::SparseBytes;
 use holloway_format::{
     CallTarget, Count, CounterPlaces, Counters, Fact, FormatError, FunctionCounts, FunctionIndex,
-    ImageMap, Profile, ProfileHead, RawProfile, decode_image, encode_image, pack_map, peek_profile,
-    raw, read_counters, read_profile, write_sealed,
+    ImageMap, OperationSize, Profile, ProfileHead, RawProfile, SiteValue, decode_image,
+    encode_image, pack_map, peek_profile, raw, read_counters, read_profile, write_sealed,
 };
 use holloway_testkit::{raw::RawWriter, repair};
 use proptest::collection::vec;
@@ -364,12 +364,12 @@ fn other_files_and_versions_are_rejected() {
 }
 
 #[test]
-fn call_targets_of_all_threads_are_added_up() {
+fn values_of_all_threads_are_added_up() {
     let mut function = small_edge_function("calls");
     function.counters = Counters::Edges {
         offset: 0,
         len: 1,
-        has_targets: true,
+        has_values: true,
     };
     let mut modules = small_modules();
     add(&mut modules[1], function);
@@ -379,13 +379,17 @@ fn call_targets_of_all_threads_are_added_up() {
     };
     let map = decode_image(&image(&modules)).unwrap();
     let counters = map.function(index).unwrap().counters;
-    let head = map.modules[1].base + counters.targets().unwrap();
+    let head = map.modules[1].base + counters.values().unwrap();
+    let target = |site, address| SiteValue::Target(CallTarget { site, address });
+    let size = |site, bytes| SiteValue::Size(OperationSize { site, bytes });
     let keys = [
-        (0, 0x1150),
-        (1, 0x1150),
-        (2, (1 << CallTarget::ADDRESS_BITS) - 1),
+        target(0, 0x1150),
+        target(1, 0x1150),
+        target(2, (1 << SiteValue::VALUE_BITS) - 1),
+        size(0, 0),
+        size((1 << 15) - 1, OperationSize::LARGE),
     ]
-    .map(|(site, address)| CallTarget { site, address }.key());
+    .map(SiteValue::key);
     let mut writer = RawWriter::for_image(&map);
     for thread in [11, 12] {
         // The address of the segment in the process.
@@ -397,11 +401,11 @@ fn call_targets_of_all_threads_are_added_up() {
     assert_eq!(profile.damage, []);
     let counts = profile.function(index).unwrap();
     assert_eq!(counts.counts, []);
-    assert_eq!(counts.targets, keys.map(|key| (key, Count(23))));
+    assert_eq!(counts.values, keys.map(|key| (key, Count(23))));
     let mut sum = profile.clone();
     sum.merge(profile.clone()).unwrap();
-    let targets = &sum.function(index).unwrap().targets;
-    assert_eq!(*targets, keys.map(|key| (key, Count(46))));
+    let values = &sum.function(index).unwrap().values;
+    assert_eq!(*values, keys.map(|key| (key, Count(46))));
     let sealed = write_sealed(&profile);
     assert_eq!(read_profile(&sealed, &map), Ok(profile));
 }

@@ -297,7 +297,7 @@ pub fn count_edges(map: &FunctionMap, weights: &[u64]) -> Option<FunctionMap> {
         counters: Counters::Edges {
             offset: 0,
             len: counters.counted().len() as u64,
-            has_targets: false,
+            has_values: false,
         },
         path_count: 0,
         dag: Vec::new(),

@@ -14,6 +14,7 @@
 //!   the whole program, which says what is hot. It marks the branches that are hard to predict.
 //! - [`promote`] makes direct calls of the most frequent targets of indirect calls.
 //! - [`optimize`] runs the pipeline of a normal build.
+//! - [`specialize_sizes`] makes special code for the most frequent sizes of memory operations.
 //! - [`number_instructions`] makes addresses of the optimized code lead back to this code.
 //! - [`attach_late`] replaces the weights by counts of the optimized code, if the plan has them.
 //!   They come from a build with the same early counts, whose probes came after the optimizer.
@@ -21,7 +22,7 @@
 mod numbers;
 mod selects;
 mod summary;
-mod targets;
+mod values;
 mod weights;
 
 use holloway_llvm::{Function, LlvmError, Machine, Module};
@@ -32,7 +33,7 @@ use crate::selection::functions_with_code;
 
 pub(crate) use numbers::number_instructions;
 pub(crate) use selects::expand as expand_selects;
-pub(crate) use targets::promote;
+pub(crate) use values::{promote, specialize_sizes};
 pub(crate) use weights::{attach, attach_late};
 
 /// The passes that clean code up.

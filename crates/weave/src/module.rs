@@ -163,6 +163,8 @@ fn weave_once(
             early::promote(&mut module, &machine, opt_level)?;
             module.verify("calling targets directly")?;
             early::optimize(&mut module, &machine, opt_level)?;
+            early::specialize_sizes(&mut module, &machine, opt_level)?;
+            module.verify("making code for sizes")?;
             // A module whose compiler has used another profile keeps it.
             if planned_functions > 0 && plan.late_functions() > 0 {
                 early::attach_late(&mut module, plan, options);

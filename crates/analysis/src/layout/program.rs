@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 
-use holloway_format::{CallTarget, Count, Text};
+use holloway_format::{CallTarget, Count, SiteValue, Text};
 
 use super::call_graph::{Call, CallDistance, CallGraph, CalledFunction};
 use super::function::code_bytes;
@@ -64,8 +64,13 @@ fn call_graph(run: &RunProfile, name_of: impl Fn(CallTarget) -> Text) -> CallGra
             let callees = content.callees.iter();
             callees.map(move |callee| (callee.clone(), count))
         });
-        let indirect = function.targets.iter();
-        let indirect = indirect.map(|&(target, count)| (name_of(target), count));
+        let indirect = function
+            .values
+            .iter()
+            .filter_map(|&(value, count)| match value {
+                SiteValue::Target(target) => Some((name_of(target), count)),
+                SiteValue::Size(_) => None,
+            });
         for (name, count) in direct.chain(indirect) {
             if let Some(callee) = names.find(&name, function.module)
                 && count > Count::ZERO

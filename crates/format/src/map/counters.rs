@@ -9,7 +9,7 @@ use crate::varint::put;
 const ARRAY: u8 = 0;
 const HASH: u8 = 1;
 const EDGES: u8 = 2;
-const EDGES_AND_TARGETS: u8 = 3;
+const EDGES_AND_VALUES: u8 = 3;
 
 /// The counters of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,13 +40,9 @@ impl FunctionCounters {
             Counters::Edges {
                 offset,
                 len,
-                has_targets,
+                has_values,
             } => (
-                if has_targets {
-                    EDGES_AND_TARGETS
-                } else {
-                    EDGES
-                },
+                if has_values { EDGES_AND_VALUES } else { EDGES },
                 offset,
                 len,
             ),
@@ -65,10 +61,10 @@ impl FunctionCounters {
         let counters = match kind {
             ARRAY => Counters::Array { offset, len },
             HASH => Counters::Hash { offset },
-            EDGES | EDGES_AND_TARGETS => Counters::Edges {
+            EDGES | EDGES_AND_VALUES => Counters::Edges {
                 offset,
                 len,
-                has_targets: kind == EDGES_AND_TARGETS,
+                has_values: kind == EDGES_AND_VALUES,
             },
             code => {
                 return Err(FormatError::Code {

@@ -7,7 +7,7 @@ use crate::map::contents::put_contents;
 use crate::map::facts::put_facts;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeMap, Outcome};
-use crate::map::layout::{FRAGMENT_MAGIC, IN_SOURCE_ORDER, WITH_TARGETS};
+use crate::map::layout::{FRAGMENT_MAGIC, IN_SOURCE_ORDER, WITH_VALUES};
 use crate::map::loads::put_loads;
 use crate::map::loops::put_loops;
 use crate::map::module::ModuleMap;
@@ -129,9 +129,9 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
         Counters::Edges {
             offset,
             len,
-            has_targets,
+            has_values,
         } => {
-            out.push(order | if has_targets { WITH_TARGETS } else { 2 });
+            out.push(order | if has_values { WITH_VALUES } else { 2 });
             put(out, offset);
             put(out, len);
         }

@@ -93,9 +93,9 @@ pub enum Counters {
         offset: u64,
         /// Number of counters.
         len: u64,
-        /// Whether a head follows the counters: that of the hash table that counts the targets of
-        /// indirect calls, by [`CallTarget::key`](crate::CallTarget::key).
-        has_targets: bool,
+        /// Whether a head follows the counters: that of the hash table that counts values, by
+        /// [`SiteValue::key`](crate::SiteValue::key).
+        has_values: bool,
     },
 }
 
@@ -132,13 +132,13 @@ impl Counters {
         }
     }
 
-    /// Offset of the head of the hash table that counts the targets of indirect calls.
-    pub fn targets(self) -> Option<u64> {
+    /// Offset of the head of the hash table that counts values.
+    pub fn values(self) -> Option<u64> {
         match self {
             Self::Edges {
                 offset,
                 len,
-                has_targets: true,
+                has_values: true,
             } => Some(offset.saturating_add(len.saturating_mul(8))),
             Self::Array { .. } | Self::Hash { .. } | Self::Edges { .. } => None,
         }
@@ -149,8 +149,8 @@ impl Counters {
         match self {
             Self::Array { len, .. } => len.saturating_mul(8),
             Self::Edges {
-                len, has_targets, ..
-            } => len.saturating_add(has_targets.into()).saturating_mul(8),
+                len, has_values, ..
+            } => len.saturating_add(has_values.into()).saturating_mul(8),
             Self::Hash { .. } => 8,
         }
     }

@@ -10,7 +10,7 @@ use crate::map::counters::FunctionCounters;
 use crate::map::facts::read_facts;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, Outcome, implied_ends};
-use crate::map::layout::{IN_SOURCE_ORDER, WITH_TARGETS};
+use crate::map::layout::{IN_SOURCE_ORDER, WITH_VALUES};
 use crate::map::loads::read_loads;
 use crate::map::loops::read_loops;
 use crate::map::place::{Places, Scope, read_place};
@@ -137,13 +137,13 @@ fn read_counters(
             (Counters::Array { offset, len }, read_path_count(cursor)?)
         }
         1 => (Counters::Hash { offset }, read_path_count(cursor)?),
-        2 | WITH_TARGETS => {
+        2 | WITH_VALUES => {
             let len = cursor.var()?;
-            let has_targets = code == WITH_TARGETS;
+            let has_values = code == WITH_VALUES;
             let counters = Counters::Edges {
                 offset,
                 len,
-                has_targets,
+                has_values,
             };
             (counters, 0)
         }

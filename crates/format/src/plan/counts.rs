@@ -123,11 +123,14 @@ impl Plan {
         }
     }
 
-    /// Adds late counts: those of the functions of `late`. They have no code, because they apply only
-    /// to what the optimizer makes of the early counts.
+    /// Adds late counts: the executions of the functions of `late`. They have no code, because they
+    /// apply only to what the optimizer makes of the early counts. They have no values, because the
+    /// optimizer has used those of the early counts.
     pub fn add_late(&mut self, late: Self) {
         for (key, mut function) in late.functions {
             function.code = None;
+            function.targets.clear();
+            function.sizes.clear();
             add_function(&mut self.late, key, function);
         }
     }

@@ -21,7 +21,7 @@ pub enum PlanError {
     },
     /// A line has no known form.
     #[error(
-        "line {line}: not `function HASH CALLS EDGES NAME`, `code …`, `EDGE COUNT`, `target SITE COUNT NAME`, `unpredictable EDGE COUNT`, `late`, `order`, `place NAME`, `prefetches`, or `load LINE COLUMN TURNS NAME`"
+        "line {line}: not `function HASH CALLS EDGES NAME`, `code …`, `EDGE COUNT`, `target SITE COUNT NAME`, `size SITE COUNT BYTES`, `unpredictable EDGE COUNT`, `late`, `order`, `place NAME`, `prefetches`, or `load LINE COLUMN TURNS NAME`"
     )]
     Form {
         /// The number of the line, from 1.
@@ -38,6 +38,12 @@ pub enum PlanError {
     /// A function's code cannot be read, comes twice, or has another number of edges.
     #[error("line {line}: not the code of its function: write the plan again, or remove the line")]
     Code {
+        /// The number of the line, from 1.
+        line: usize,
+    },
+    /// The sizes of a function do not ascend by number and size.
+    #[error("line {line}: the size is out of order: sort sizes by number, then by size")]
+    Size {
         /// The number of the line, from 1.
         line: usize,
     },

@@ -25,6 +25,9 @@ pub struct FunctionPlan {
     /// How often an indirect call has called a function, by the number of the call and the linkage
     /// name of the function. The name is empty for functions whose names are unknown.
     pub targets: BTreeMap<(usize, Text), Count>,
+    /// How often a memory operation has had a size in bytes, by the number of the operation and the
+    /// size. [`OperationSize::LARGE`](crate::OperationSize::LARGE) stands for all larger sizes, too.
+    pub sizes: BTreeMap<(usize, u64), Count>,
     /// Expected mispredictions of the branches that are hard to predict. The key is the smallest
     /// number of the branch's edges.
     pub unpredictable: BTreeMap<usize, Count>,
@@ -52,6 +55,11 @@ impl FunctionPlan {
     /// unknown.
     pub fn add_target(&mut self, site: usize, name: Text, calls: Count) {
         add_all(&mut self.targets, [((site, name), calls)].into());
+    }
+
+    /// Adds executions of the memory operation with this number, with a size in bytes.
+    pub fn add_size(&mut self, site: usize, bytes: u64, executions: Count) {
+        add_all(&mut self.sizes, [((site, bytes), executions)].into());
     }
 
     /// Executions of an edge.
@@ -82,6 +90,7 @@ impl FunctionPlan {
         self.code.take_if(|code| code.edges.len() != edges);
         add_all(&mut self.taken, other.taken);
         add_all(&mut self.targets, other.targets);
+        add_all(&mut self.sizes, other.sizes);
         add_all(&mut self.unpredictable, other.unpredictable);
     }
 }

@@ -22,6 +22,8 @@ pub(super) const LOAD: &str = "load ";
 pub(super) const LAST_LINE: &str = "end";
 /// The beginning of a call target's line.
 pub(super) const TARGET: &str = "target ";
+/// The beginning of the line of a memory operation's size.
+pub(super) const SIZE: &str = "size ";
 /// The beginning of an unpredictable branch's line.
 pub(super) const UNPREDICTABLE: &str = "unpredictable ";
 

@@ -8,7 +8,7 @@ use crate::plan::error::PlanError;
 use crate::plan::function::FunctionPlan;
 use crate::plan::lines::{
     EARLIER_FIRST_LINE, FIRST_LINE, FUNCTION, LAST_LINE, LATE_LINE, LOAD, ORDER_LINE, PLACE,
-    PREFETCHES_LINE, TARGET, UNPREDICTABLE, unescape,
+    PREFETCHES_LINE, SIZE, TARGET, UNPREDICTABLE, unescape,
 };
 use crate::text::Text;
 use crate::units::Count;
@@ -132,6 +132,17 @@ fn read_counts(function: &mut FunctionPlan, content: &str, line: usize) -> Resul
         }
         return Ok(());
     }
+    if let Some(content) = content.strip_prefix(SIZE) {
+        let (size, count) = size_line(content).ok_or(PlanError::Form { line })?;
+        let last = function.sizes.last_key_value();
+        if last.is_some_and(|(last, _)| *last >= size) {
+            return Err(PlanError::Size { line });
+        }
+        if count != Count::ZERO {
+            function.sizes.insert(size, count);
+        }
+        return Ok(());
+    }
     let edges = function.edge_count;
     match content.strip_prefix(UNPREDICTABLE) {
         Some(content) => read_edge(&mut function.unpredictable, edges, content, line),
@@ -185,6 +196,15 @@ fn target_line(content: &str) -> Option<((usize, Text), Count)> {
     Some(((site, name.into()), count))
 }
 
+/// Reads the line of a memory operation's size, after the word `size`.
+fn size_line(content: &str) -> Option<((usize, u64), Count)> {
+    let mut words = content.splitn(3, ' ');
+    let site = words.next()?.parse().ok()?;
+    let count = Count(words.next()?.parse().ok()?);
+    let bytes = words.next()?.parse().ok()?;
+    Some(((site, bytes), count))
+}
+
 /// Reads the line of a load, after the word `load`.
 fn load_line(content: &str) -> Option<(Text, PrefetchPlan)> {
     let mut words = content.splitn(4, ' ');
@@ -219,6 +239,7 @@ code 5e91c07a 1f3a9c02 77aa8812+9c0d1e2f 00000000 | 0-1 0-2 1-2
 2 3
 target 0 1
 target 0 4 compare
+size 0 2 16
 unpredictable 0 1
 function 0000000000000001 0 0 main
 late
@@ -254,6 +275,7 @@ end
         });
         expect.targets.insert((0, "".into()), Count(1));
         expect.targets.insert((0, "compare".into()), Count(4));
+        expect.sizes.insert((0, 16), Count(2));
         assert_eq!(fib, Some(&expect));
         assert_eq!(plan.unpredictable_branches(), 1);
         assert_eq!(plan.find("fib", 1), None);
@@ -414,6 +436,8 @@ end
         let twice = PlanError::Edge { line: 5, edge: 1 };
         check_edges("unpredictable 1 1\nunpredictable 1 1\n", twice);
         check("FIRST\nunpredictable 1 1\n", PlanError::Form { line: 2 });
+        check_edges("size 0 1\n", PlanError::Form { line: 4 });
+        check_edges("size 0 1 8\nsize 0 1 8\n", PlanError::Size { line: 5 });
         let code = "code 00000001 00000001 00000000 | 0-1 0-1\n";
         check_edges(&code.repeat(2), PlanError::Code { line: 5 });
         let fewer = "code 00000001 00000001 00000000 | 0-1\n";

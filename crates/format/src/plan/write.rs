@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::plan::counts::{Functions, Plan, PrefetchPlan};
 use crate::plan::lines::{
-    FIRST_LINE, FUNCTION, LAST_LINE, LATE_LINE, LOAD, ORDER_LINE, PLACE, PREFETCHES_LINE, TARGET,
-    UNPREDICTABLE, escape,
+    FIRST_LINE, FUNCTION, LAST_LINE, LATE_LINE, LOAD, ORDER_LINE, PLACE, PREFETCHES_LINE, SIZE,
+    TARGET, UNPREDICTABLE, escape,
 };
 
 impl Plan {
@@ -55,6 +55,9 @@ fn write_functions(functions: &Functions, text: &mut String) {
             let separator = if name.is_empty() { "" } else { " " };
             let name = escape(name);
             let _ = writeln!(text, "{TARGET}{site} {count}{separator}{name}");
+        }
+        for ((site, bytes), count) in &function.sizes {
+            let _ = writeln!(text, "{SIZE}{site} {count} {bytes}");
         }
         for (edge, count) in &function.unpredictable {
             let _ = writeln!(text, "{UNPREDICTABLE}{edge} {count}");

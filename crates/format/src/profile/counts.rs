@@ -14,10 +14,10 @@ pub struct FunctionCounts {
     /// counts edges, the numbers are indices in
     /// [`FunctionMap::counted`](crate::FunctionMap::counted).
     pub counts: Vec<(u64, Count)>,
-    /// Targets of indirect calls with their counts, ascending by
-    /// [key](crate::CallTarget::key), without counts of 0. Empty unless the function
-    /// [counts them](crate::Counters::targets).
-    pub targets: Vec<(u64, Count)>,
+    /// The [keys](crate::SiteValue::key) of values with their counts, ascending, without counts of
+    /// 0. Empty unless the function
+    /// [counts them](crate::Counters::values).
+    pub values: Vec<(u64, Count)>,
 }
 
 impl FunctionCounts {
@@ -31,7 +31,7 @@ impl FunctionCounts {
             index,
             hash,
             counts: counts.into_iter().collect(),
-            targets: Vec::new(),
+            values: Vec::new(),
         }
     }
 
@@ -71,7 +71,7 @@ pub(super) fn merge_functions(
         if same {
             let lists = [
                 (&mut first.counts, &mut next.counts),
-                (&mut first.targets, &mut next.targets),
+                (&mut first.values, &mut next.values),
             ];
             for (sum, other) in lists {
                 sum.append(other);

@@ -188,12 +188,12 @@ pub(crate) fn function() -> impl Strategy<Value = FunctionMap> {
     });
     let hash = prop_oneof![5000..9000u64, Just(u64::MAX)]
         .prop_map(|paths| (paths, Counters::Hash { offset: 0 }));
-    let edges = any::<bool>().prop_map(|has_targets| {
+    let edges = any::<bool>().prop_map(|has_values| {
         let (offset, len) = (0, 0);
         let counters = Counters::Edges {
             offset,
             len,
-            has_targets,
+            has_values,
         };
         (0, counters)
     });
@@ -342,13 +342,13 @@ pub(crate) fn map_and_profile() -> impl Strategy<Value = (ImageMap, Profile)> {
                     counts.dedup_by_key(|&mut (path, _)| path);
                     let counts = counts.into_iter().map(|(path, count)| (path, Count(count)));
                     let counts: Vec<_> = counts.collect();
-                    let has_targets = function_map.counters.targets().is_some();
-                    let targets = counts.iter().filter(|_| has_targets);
-                    let targets = targets.map(|&(number, count)| (number << 40, count));
+                    let has_values = function_map.counters.values().is_some();
+                    let values = counts.iter().filter(|_| has_values);
+                    let values = values.map(|&(number, count)| (number << 40, count));
                     profile.functions.push(FunctionCounts {
                         index,
                         hash: function_map.hash,
-                        targets: targets.collect(),
+                        values: values.collect(),
                         counts,
                     });
                 }
@@ -448,7 +448,7 @@ pub(crate) fn small_edge_function(name: &str) -> FunctionMap {
         Counters::Edges {
             offset: 0,
             len: 1,
-            has_targets: false,
+            has_values: false,
         },
     );
     function.edges.push(EdgeMap {

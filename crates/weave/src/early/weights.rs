@@ -18,13 +18,13 @@ use holloway_llvm::{AttributeKind, Block, Function, Instruction, Metadata, Modul
 
 use super::selects;
 use super::summary::Summary;
-use super::targets;
+use super::values;
 use crate::instrument::frequencies::TransitionFrequencies;
 use crate::instrument::graph::positions;
 use crate::instrument::make_room_for_probes;
 use crate::instrument::plan::plan as plan_probes;
 use crate::instrument::weights::{by_edge, hash, numbered_edges};
-use crate::lower::{BlockIndex, CallAttributes, LoweredFunction, indirect_calls};
+use crate::lower::{BlockIndex, CallAttributes, LoweredFunction, indirect_calls, sized_operations};
 use crate::options::ModuleOptions;
 use crate::selection::{Selection, functions_with_code};
 
@@ -49,7 +49,10 @@ pub(crate) fn attach(module: &mut Module<'_>, plan: &Plan, options: &ModuleOptio
             set_entry_count(function, counts.function.calls);
             temperatures.set(function, counts.function, &summary);
             if indirect_calls(function).count() == counts.indirect_calls {
-                targets::attach(function, &counts.function.targets);
+                values::attach_targets(function, &counts.function.targets);
+            }
+            if sized_operations(function).count() == counts.sized_operations {
+                values::attach_sizes(function, &counts.function.sizes);
             }
             planned += 1;
         }
@@ -81,6 +84,8 @@ struct FunctionCounts<'p> {
     branches: Vec<BranchCounts>,
     /// The number of indirect calls of the function's copy.
     indirect_calls: usize,
+    /// The number of its memory operations without a known size.
+    sized_operations: usize,
 }
 
 /// The counts of a branch.
@@ -118,6 +123,7 @@ fn function_counts<'p>(
                 function,
                 branches,
                 indirect_calls: indirect_calls(planned.lowered.parts.function).count(),
+                sized_operations: sized_operations(planned.lowered.parts.function).count(),
             };
             counts.insert(name, known);
         }

@@ -21,7 +21,7 @@ use super::probe::Probe;
 use super::promote::Promotion;
 use super::selector::InstructionSelector;
 use super::sites::{Sites, shifted, with_nonnegative_increments};
-use super::targets;
+use super::values;
 use super::variable::ProbeVariable;
 use super::write_back::{FirstIterationMarks, WriteBack};
 use crate::lower::{BlockIndex, FunctionParts};
@@ -114,8 +114,8 @@ pub(super) fn insert<'m>(
     for (_, site) in likely_sites {
         site.split(parts, &probe);
     }
-    if let Some(offset) = counters.targets() {
-        targets::insert(parts, &probe, offset);
+    if let Some(offset) = counters.values() {
+        values::insert(parts, &probe, offset);
     }
     slot_content
 }

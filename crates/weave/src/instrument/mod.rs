@@ -11,7 +11,7 @@
 //! - Values: `sites` assigns probes to LLVM blocks. `register` computes where the path register
 //!   needs a phi, and `variable` makes its LLVM values. `definitions` describes variables with
 //!   several definitions.
-//! - Calls: `targets` counts the targets of indirect calls.
+//! - Values: `values` counts the targets of indirect calls and the sizes of memory operations.
 //! - Code: `probe` and `aarch64` emit the instructions, `clock` reads the time, `entry` loads the
 //!   thread's slot, and `globals` declares symbols.
 
@@ -41,8 +41,8 @@ pub(crate) mod ring_counters;
 pub(crate) mod selector;
 mod sites;
 mod stream;
-mod targets;
 mod times;
+mod values;
 mod variable;
 pub(crate) mod weights;
 pub(crate) mod word;

@@ -17,9 +17,10 @@ use holloway_llvm::Function;
 
 use super::bursts::duplication::copy_obstacle;
 use super::bursts::leaves::check_length;
+use super::values::has_values;
 use super::weights::weights;
 use super::{edges, paths};
-use crate::lower::{CallAttributes, LoweredFunction, LoweringOptions, indirect_calls, lower};
+use crate::lower::{CallAttributes, LoweredFunction, LoweringOptions, lower};
 use crate::options::{EarlyBuild, ModuleOptions};
 use crate::reason::Reason;
 
@@ -127,9 +128,16 @@ impl<'m> Plan<'m> {
             PlannedCounts::Edges(counters) => Counters::Edges {
                 offset,
                 len: counters.counted().len() as u64,
-                has_targets: options.early == Some(EarlyBuild::Training)
-                    && indirect_calls(self.lowered.parts.function).next().is_some(),
+                has_values: is_training(options) && has_values(self.lowered.parts.function),
             },
         }
+    }
+}
+
+/// Whether a build is for training, on code before or after the optimizer.
+fn is_training(options: &ModuleOptions) -> bool {
+    match options.early {
+        Some(EarlyBuild::Training | EarlyBuild::Optimized(_)) => true,
+        Some(EarlyBuild::Plain) | None => false,
     }
 }

@@ -1,6 +1,6 @@
 //! How a call comes back: once, twice, or not at all.
 
-use holloway_llvm::{AttributeKind, Block, Function, Instruction, Module, Opcode};
+use holloway_llvm::{AttributeKind, Block, Function, Instruction, Module, Opcode, TypeKind, Value};
 
 /// Functions that return twice even if no attribute says so: the intrinsic of `__builtin_setjmp`,
 /// and functions that a language without the attribute `returns_twice` may declare.
@@ -15,6 +15,13 @@ const RETURN_TWICE: [&str; 9] = [
     "__vfork",
     "getcontext",
 ];
+
+/// The intrinsics of operations on memory, without their types.
+const MEMORY_INTRINSICS: [&str; 3] = ["llvm.memcpy.p", "llvm.memmove.p", "llvm.memset.p"];
+/// The functions of the C library that compare memory.
+const COMPARISONS: [&str; 2] = ["memcmp", "bcmp"];
+/// The number of the operand of these with the size.
+const SIZE_OPERAND: u32 = 2;
 
 /// LLVM's ids of the attributes that decide how a call comes back, looked up once per module.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +87,38 @@ pub(crate) fn calls(instruction: Instruction<'_>) -> bool {
 pub(crate) fn indirect_calls<'m>(function: Function<'m>) -> impl Iterator<Item = Instruction<'m>> {
     let instructions = function.blocks().flat_map(Block::instructions);
     instructions.filter(|instruction| calls(*instruction) && !instruction.callee().is_constant())
+}
+
+/// The memory operations of a function that the compiler does not know the size of, in the order of
+/// the code: the instruction, and the operand with the size. Training numbers them, and so does the
+/// build that uses its counts.
+pub(crate) fn sized_operations<'m>(
+    function: Function<'m>,
+) -> impl Iterator<Item = (Instruction<'m>, Value<'m>)> {
+    let instructions = function.blocks().flat_map(Block::instructions);
+    instructions.filter_map(|instruction| {
+        if !instruction.is_call() || !is_memory_operation(instruction) {
+            return None;
+        }
+        let size = instruction.value().operand(SIZE_OPERAND);
+        let is_unknown = !size.is_constant() && size.kind().kind() == TypeKind::Integer(64);
+        is_unknown.then_some((instruction, size))
+    })
+}
+
+/// Whether a call copies, sets, or compares memory: one for which LLVM makes special code for sizes
+/// that it knows.
+fn is_memory_operation(call: Instruction<'_>) -> bool {
+    match call.intrinsic() {
+        Some(name) => MEMORY_INTRINSICS
+            .iter()
+            .any(|start| name.starts_with(start)),
+        None => call.callee().as_function().is_some_and(|callee| {
+            let has_operands = call.value().operand_count() == SIZE_OPERAND + 2;
+            let name = callee.name();
+            has_operands && callee.is_declaration() && COMPARISONS.contains(&name.as_str())
+        }),
+    }
 }
 
 /// Whether an instruction counts in the path map's numbers of instructions. Phis and markers do

@@ -196,3 +196,59 @@ fn unknown_branches_of_an_edited_plan_mark_nothing() {
     let object = |plan| build("22", &bitcode, EarlyBuild::Optimized(plan), Kind::Edges).object;
     assert!(object(edited) == object(plain));
 }
+
+/// The size of the first operation is known, and those of the others are not. LLVM makes `bcmp` of
+/// `memcmp`.
+const COPIES: &str = "
+#include <string.h>
+void copy(char *to, const char *from, unsigned long n) {
+    memcpy(to, from, 8);
+    memcpy(to + 8, from + 8, n);
+    if (memcmp(to, from, n)) memset(to, 0, n);
+}
+";
+
+#[test]
+fn frequent_sizes_of_memory_operations_have_code_of_their_own() {
+    for setup in SETUPS {
+        let workspace = Workspace::new();
+        let args = ["-O2", "-Xclang", "-disable-llvm-passes"];
+        let bitcode = workspace.compile(setup.clang, "m.c", COPIES, &args);
+        let functions = training(setup.llvm, &bitcode, Kind::Edges);
+        assert!(functions[0].counters.values().is_some(), "{setup:?}");
+        // The comparisons of the size with constants, and the calls.
+        let code = |sizes: &[(usize, u64, u64)]| {
+            let functions = functions.iter().map(|map| {
+                let often = Count(100_000);
+                let mut function = FunctionPlan::new(often, edges(map).iter().map(|_| often));
+                for &(site, bytes, count) in sizes {
+                    function.add_size(site, bytes, Count(count));
+                }
+                (map.linkage_name.clone(), map.graph_hash(), function)
+            });
+            let plan = functions.collect();
+            let early = EarlyBuild::Optimized(plan);
+            let woven = build(setup.llvm, &bitcode, early, Kind::Edges);
+            let file = workspace.write("m.o", &woven.object);
+            let output = run(Command::new("llvm-objdump-22")
+                .args(["-dr", "--no-show-raw-insn"])
+                .arg(file));
+            let text = String::from_utf8(output.stdout).unwrap();
+            let is_compared = |bytes: u64| text.contains(&format!("cmpq\t$0x{bytes:x}, "));
+            let calls = |name: &str| text.matches(&format!("\t{name}")).count();
+            let compared = [16, 32, 64].map(is_compared);
+            (compared, ["memcpy", "bcmp", "memset"].map(calls))
+        };
+        assert_eq!(code(&[]), ([false; 3], [1; 3]), "{setup:?}");
+        // 32 has a third of the copies that are not of 16: too few.
+        let sizes = [(0, 16, 700), (0, 32, 100), (0, 200, 200), (2, 64, 1000)];
+        let expect = ([true, false, true], [1; 3]);
+        assert_eq!(code(&sizes), expect, "{setup:?}");
+        // Other sizes are the most frequent.
+        assert_eq!(
+            code(&[(0, 16, 300), (0, 513, 700)]).0,
+            [false; 3],
+            "{setup:?}"
+        );
+    }
+}

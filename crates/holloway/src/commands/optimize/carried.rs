@@ -12,7 +12,7 @@ use holloway_collect::collector::{self, Measurement};
 use holloway_collect::error::RunError;
 use holloway_collect::run_directory;
 use holloway_collect::settings::{MapDirectories, Settings};
-use holloway_format::{Count, FunctionPlan, Plan, Text};
+use holloway_format::{Count, FunctionPlan, OperationSize, Plan, SiteValue, Text};
 use holloway_link::relink::{CarriedProgram, Purpose};
 use holloway_link::scratch::Scratch;
 
@@ -236,8 +236,15 @@ pub(super) fn plan_of(run: &RunProfile, names: &FunctionNames) -> Plan {
         let always_there = counts.filter(|(edge, _)| edge.is_always_there());
         let counts = always_there.map(|(_, &count)| Count(u64::try_from(count).unwrap_or(0)));
         let mut plan = FunctionPlan::new(flow.calls, counts);
-        for &(target, count) in &function.targets {
-            plan.add_target(target.site.into(), names.of(target), count);
+        for &(value, count) in &function.values {
+            match value {
+                SiteValue::Target(target) => {
+                    plan.add_target(target.site.into(), names.of(target), count);
+                }
+                SiteValue::Size(OperationSize { site, bytes }) => {
+                    plan.add_size(site.into(), bytes, count);
+                }
+            }
         }
         plan.code = function_code(&function.map).filter(|_| plan.ran());
         let name = function.map.linkage_name.clone();

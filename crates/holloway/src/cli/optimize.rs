@@ -52,6 +52,9 @@ pub(crate) struct OptimizeOptions {
     /// Write the plan that was used
     #[arg(long, value_name = "PLAN", value_hint = ValueHint::FilePath)]
     pub(crate) write_plan: Option<PathBuf>,
+    /// Look for branches that are decided by the path before them, and copy the blocks of such paths
+    #[arg(long)]
+    pub(crate) paths: bool,
     /// Rounds in which each build runs once, and as many pairs of the plain program with itself
     #[arg(long, value_name = "N", default_value = "10")]
     pub(crate) pairs: NonZeroUsize,
@@ -126,6 +129,9 @@ pub(crate) struct TrainArgs {
     /// The plan to write
     #[arg(short = 'o', long = "output", value_name = "PLAN", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
+    /// Look for branches that are decided by the path before them, and copy the blocks of such paths
+    #[arg(long)]
+    pub(crate) paths: bool,
     /// A program that was built with `holloway cc --embed`
     #[arg(value_name = "PROGRAM", value_hint = ValueHint::ExecutablePath)]
     pub(crate) program: PathBuf,

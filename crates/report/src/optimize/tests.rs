@@ -32,6 +32,7 @@ fn example(verdict: Verdict) -> Optimization {
         early,
         selects: None,
         late: None,
+        paths: PathsStep::NotWanted,
         prefetch: PrefetchStep::NoLoads,
         order: OrderStep::NoOrder,
         kept: verdict.keeps().then_some(early.gain),
@@ -42,6 +43,7 @@ fn example(verdict: Verdict) -> Optimization {
         late_instructions: None,
         unpredictable_branches: 0,
         late_functions: 0,
+        tails: 0,
         prefetches: 0,
     }
 }

@@ -28,6 +28,7 @@
 //!
 //! Cost: the edges of the sequences of paths that ran, times [`MOST_EDGES`].
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use holloway_flow::{BlockId, Dominators, Loops, PathId};
@@ -311,9 +312,9 @@ impl Branch {
         while chosen.len() < MOST_WINDOWS {
             let scores = self.windows.iter().filter_map(|(edges, window)| {
                 let score = self.score(window, least)?;
-                Some((score, std::cmp::Reverse(edges.len()), edges))
+                Some((score, Reverse((edges.len(), edges))))
             });
-            let Some((_, _, best)) = scores.max() else {
+            let Some((_, Reverse((_, best)))) = scores.max() else {
                 break;
             };
             let best = best.clone();

@@ -44,6 +44,9 @@ const MOST_EDGES: usize = 8;
 /// The most previous paths of a window.
 const MOST_PREVIOUS: usize = 3;
 
+/// The most sequences of paths of a function. If there are more, only shorter sequences are used.
+const MOST_SEQUENCES: usize = 1 << 15;
+
 /// The most windows of a branch.
 const MOST_WINDOWS: usize = 4;
 
@@ -154,7 +157,8 @@ impl<'a> Routes<'a> {
         let paths = function.counts.iter();
         let mut current: BTreeMap<Vec<PathId>, Count> =
             paths.map(|&(path, count)| (vec![path], count)).collect();
-        for longer in sequences.by_length().take(MOST_PREVIOUS) {
+        let longer = sequences.by_length().take(MOST_PREVIOUS);
+        for longer in longer.take_while(|longer| longer.len() <= MOST_SEQUENCES) {
             for (sequence, count) in longer {
                 if let Some(rest) = current.get_mut(&sequence[1..]) {
                     *rest = rest.saturating_sub(*count);
@@ -198,13 +202,13 @@ impl<'a> Routes<'a> {
 
     /// The tails, each with its executions.
     fn tails(&self, least: Count) -> BTreeMap<Vec<usize>, Count> {
-        let mut by_branch: BTreeMap<u32, Branch> = BTreeMap::new();
+        let mut by_branch = self.open_branches(least);
         for (hops, last, count) in &self.routes {
             for (index, hop) in hops.iter().enumerate().skip(*last) {
                 let edge = &self.map.edges[hop.edge];
-                if is_branch_outcome(edge.outcome) {
-                    let branch = by_branch.entry(edge.from).or_default();
-                    add(&mut branch.outcomes, hop.edge, *count);
+                if is_branch_outcome(edge.outcome)
+                    && let Some(branch) = by_branch.get_mut(&edge.from)
+                {
                     for window in self.windows(&hops[..index]) {
                         let key = window.iter().map(|hop| hop.edge).collect();
                         let known = branch.windows.entry(key).or_default();
@@ -216,7 +220,26 @@ impl<'a> Routes<'a> {
         }
         let branches = by_branch.into_values();
         let chosen: Vec<Vec<usize>> = branches.flat_map(|branch| branch.choose(least)).collect();
-        self.tails_of(&chosen)
+        match chosen.is_empty() {
+            true => BTreeMap::new(),
+            false => self.tails_of(&chosen),
+        }
+    }
+
+    /// The branches whose minority is at least `least`, without windows, by block.
+    fn open_branches(&self, least: Count) -> BTreeMap<u32, Branch> {
+        let mut by_branch: BTreeMap<u32, Branch> = BTreeMap::new();
+        for (hops, last, count) in &self.routes {
+            for hop in &hops[*last..] {
+                let edge = &self.map.edges[hop.edge];
+                if is_branch_outcome(edge.outcome) {
+                    let branch = by_branch.entry(edge.from).or_default();
+                    add(&mut branch.outcomes, hop.edge, *count);
+                }
+            }
+        }
+        by_branch.retain(|_, branch| minority_of(&branch.outcomes) >= least.0);
+        by_branch
     }
 
     /// The windows that end with the last one of these hops.

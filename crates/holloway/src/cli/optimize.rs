@@ -15,6 +15,7 @@ Examples:
   holloway optimize -o app.fast ./app -- input.txt
   holloway optimize -o app.fast --plan small.plan --plan large.plan ./app -- input.txt
   holloway optimize -o app.fast --profile watched ./app -- input.txt
+  holloway optimize -o app.fast --paths ./app -- input.txt
   cargo holloway optimize --release -- input.txt
 
 The command after `--` is run about 58 times, and more often if a branch is unpredictable, if

@@ -40,8 +40,8 @@ Each program is optimized with four plans:
 
 - its own plan, from training;
 - the plan of another input (csmith only);
-- a random plan: any counts, call targets, unpredictable branches, and copied paths, and prefetches of half of the
-  lines;
+- a random plan: any counts, call targets, unpredictable branches, and copied paths, and prefetches
+  of half of the lines;
 - its own early counts, with random late counts and prefetches. The optimizer makes the code of
   training, so all late counts apply.
 

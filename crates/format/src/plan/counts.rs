@@ -207,7 +207,7 @@ impl Plan {
 
     /// The number of paths whose blocks are copied.
     pub fn tail_count(&self) -> usize {
-        let functions = self.functions.values().chain(self.late.values());
+        let functions = self.functions.values();
         functions.map(|function| function.tails.len()).sum()
     }
 
@@ -215,7 +215,7 @@ impl Plan {
     #[must_use]
     pub fn without_tails(&self) -> Self {
         let mut plan = self.clone();
-        for function in plan.functions.values_mut().chain(plan.late.values_mut()) {
+        for function in plan.functions.values_mut() {
             function.tails.clear();
         }
         plan
@@ -225,15 +225,9 @@ impl Plan {
     #[must_use]
     pub fn with_tails_of(&self, other: &Self) -> Self {
         let mut plan = self.clone();
-        let parts = [
-            (&mut plan.functions, &other.functions),
-            (&mut plan.late, &other.late),
-        ];
-        for (functions, others) in parts {
-            for (key, function) in functions {
-                let other = others.get(key);
-                function.tails = other.map(|other| other.tails.clone()).unwrap_or_default();
-            }
+        for (key, function) in &mut plan.functions {
+            let other = other.functions.get(key);
+            function.tails = other.map(|other| other.tails.clone()).unwrap_or_default();
         }
         plan
     }

@@ -67,7 +67,6 @@ pub(crate) fn attach(module: &mut Module<'_>, plan: &Plan, options: &ModuleOptio
 /// counts.
 pub(crate) fn attach_late(module: &mut Module<'_>, plan: &Plan, options: &ModuleOptions) {
     let mut copy = module.copy();
-    tails::number_blocks(&copy);
     let counts = function_counts(&mut copy, |name, hash| plan.find_late(name, hash), options);
     for function in functions_with_code(module) {
         let Some(counts) = counts.get(&function.name()) else {
@@ -76,7 +75,6 @@ pub(crate) fn attach_late(module: &mut Module<'_>, plan: &Plan, options: &Module
         let branches: Vec<_> = branches(function).map(Choice::Branch).collect();
         if mark(&branches, &counts.branches) {
             set_entry_count(function, counts.function.calls);
-            copy_blocks(function, &counts.tails, weights_by_block(&branches, counts));
         }
     }
 }

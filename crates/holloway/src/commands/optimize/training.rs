@@ -13,7 +13,7 @@ use std::process::Stdio;
 
 use holloway_analysis::RunProfile;
 use holloway_analysis::layout::program_order;
-use holloway_analysis::tails::{candidates, tails};
+use holloway_analysis::tails::{candidates, least_savings, tails};
 use holloway_analysis::unpredictable::{least_executions, unpredictable_branches};
 use holloway_analysis::variation::advice::prefetches;
 use holloway_analysis::variation::{RankOptions, rank};
@@ -153,7 +153,7 @@ fn add_tails(
     run: &RunProfile,
     plan: &mut Plan,
 ) -> Result<()> {
-    let least = least_executions(run);
+    let least = least_savings(run);
     let names: BTreeSet<String> = candidates(run, least)
         .into_iter()
         .map(String::from)

@@ -40,6 +40,8 @@ pub struct Checked {
     pub targets: usize,
     /// Unpredictable branches in it.
     pub unpredictable: usize,
+    /// Paths whose blocks are copied in it.
+    pub tails: usize,
     /// Prefetch instructions in the programs with random plans.
     pub prefetches: usize,
 }
@@ -52,6 +54,7 @@ impl Checked {
         self.late_functions += other.late_functions;
         self.targets += other.targets;
         self.unpredictable += other.unpredictable;
+        self.tails += other.tails;
         self.prefetches += other.prefetches;
     }
 }
@@ -71,6 +74,7 @@ impl Carrier<'_> {
             late_functions: count(&parts.late, "function "),
             targets: count(&parts.early, "target "),
             unpredictable: count(&parts.early, "unpredictable "),
+            tails: count(&parts.early, "tail "),
             ..Checked::default()
         };
         let mut plans = vec![("own", own)];
@@ -93,7 +97,7 @@ impl Carrier<'_> {
     /// Trains the program. Returns its plan.
     fn train(&self, name: &str, args: &[&str]) -> Result<String> {
         let plan = self.folder.join(format!("{name}.plan"));
-        let mut command = self.holloway(&["plan", "train", "-o"]);
+        let mut command = self.holloway(&["plan", "train", "--paths", "-o"]);
         command.arg(&plan).arg(self.program).arg("--").args(args);
         run_ok(command.envs(self.environment.iter().copied()))?;
         std::fs::read_to_string(&plan).with_context(|| format!("cannot read {}", plan.display()))

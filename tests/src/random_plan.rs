@@ -42,8 +42,8 @@ impl PlanParts {
         })
     }
 
-    /// The plan with random early and late counts, call targets, unpredictable branches, a random
-    /// order, and prefetches in these lines of the source. The optimizer makes other code with the early
+    /// The plan with random early and late counts, call targets, unpredictable branches, copied paths, a
+    /// random order, and prefetches in these lines of the source. The optimizer makes other code with the early
     /// counts, so most late counts do not apply.
     #[must_use]
     pub fn random(&self, lines: &[usize], seed: u64) -> String {
@@ -130,7 +130,8 @@ fn shuffled(lines: &str, seed: u64) -> String {
 }
 
 /// The functions of a part of a plan, each with its code, random calls, random counts of all edges,
-/// and random call targets and sizes of memory operations. Half of the edges are unpredictable, if they lead out of a branch.
+/// random call targets and sizes of memory operations, and random paths to copy. Half of the edges
+/// are unpredictable, if they lead out of a branch.
 fn random_functions(functions: &str, seed: u64) -> String {
     let mut random = Random(seed);
     let names = names(functions);
@@ -163,8 +164,41 @@ fn random_functions(functions: &str, seed: u64) -> String {
         for edge in (0..edges).filter(|_| random.below(2) == 0) {
             let _ = writeln!(text, "unpredictable {edge} {}", u64::MAX);
         }
+        for path in random_paths(code, &mut random) {
+            let path: Vec<String> = path.iter().map(usize::to_string).collect();
+            let _ = writeln!(
+                text,
+                "tail {} {}",
+                1 + any_count(&mut random),
+                path.join("-")
+            );
+        }
     }
     text
+}
+
+/// Random paths through the graph of a function's line `code`, as the numbers of their edges.
+fn random_paths(code: &str, random: &mut Random) -> BTreeSet<Vec<usize>> {
+    let edges = code.split_once(" | ").map_or("", |(_, edges)| edges);
+    let edges: Vec<(&str, &str)> = edges
+        .split_whitespace()
+        .filter_map(|edge| edge.split_once('-'))
+        .collect();
+    let mut paths = BTreeSet::new();
+    for first in 0..edges.len() {
+        let mut path = vec![first];
+        for _ in 0..random.below(7) {
+            let end = edges[path[path.len() - 1]].1;
+            let next: Vec<usize> = (0..edges.len()).filter(|&e| edges[e].0 == end).collect();
+            if !next.is_empty() {
+                path.push(next[random.below(next.len() as u64) as usize]);
+            }
+        }
+        if path.len() > 1 {
+            paths.insert(path);
+        }
+    }
+    paths
 }
 
 /// A count of any magnitude.
@@ -235,6 +269,12 @@ end
         assert!(random.early.contains("\n2 "), "{}", random.early);
         let code = "fib\ncode 5e91c07a 1f3a9c02 77aa8812+9c0d1e2f 00000000 | 0-1 0-2 1-2\n0 ";
         assert!(random.early.contains(code), "{}", random.early);
+        let paths = random
+            .early
+            .lines()
+            .filter_map(|line| line.strip_prefix("tail "));
+        let paths: Vec<&str> = paths.map(|path| path.split_once(' ').unwrap().1).collect();
+        assert!(paths.iter().all(|path| *path == "0-2"), "{paths:?}");
         let order: BTreeSet<&str> = random.order.lines().collect();
         assert_eq!(order, ["place a b", "place fib"].into());
         assert!(random.late.starts_with("function 7c1e5b0f9a64d283 "));

@@ -336,6 +336,92 @@ fn the_selects_are_a_step_of_their_own() {
     }
 }
 
+/// The branch at the join is decided by the way to it, and the loop has the period 2.
+#[test]
+fn copied_paths_are_a_step_of_their_own() {
+    let scratch = scratch("optimize-paths").unwrap();
+    let folder = scratch.path();
+    for name in ["join", "period"] {
+        let source = tests_directory().join(format!("workloads/tails/{name}.c"));
+        let program = cc(folder, &source, &["--embed"], name);
+        let program_argument = format!("./{name}");
+        let optimize = |words: &[&str]| {
+            let mut command = holloway(folder, &["optimize", "-o", "fast", "--pairs", "1"]);
+            command
+                .args(words)
+                .args([&program_argument, "--", "2000000"]);
+            run_ok(&mut command).unwrap()
+        };
+        let output = optimize(&["--paths", "--format", "json", "--write-plan", "paths.plan"]);
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let steps = ["kept", "dropped"].map(|list| json[list].as_array().unwrap().clone());
+        assert!(steps.concat().contains(&Value::from("paths")), "{json}");
+        assert!(json["tails"].as_u64().unwrap() > 0, "{json}");
+        assert!(json["paths"].is_object(), "{json}");
+        let run = |program: &Path| run_ok(Command::new(program).arg("1000000")).unwrap();
+        let expected = run(&program).text();
+        assert_eq!(run(&folder.join("fast")).text(), expected);
+        // Whether the step is kept depends on the machine. The plan copies in any case.
+        let words = [
+            "plan",
+            "apply",
+            "-o",
+            "copied",
+            "--plan",
+            "paths.plan",
+            &program_argument,
+        ];
+        run_ok(&mut holloway(folder, &words)).unwrap();
+        assert_eq!(run(&folder.join("copied")).text(), expected);
+        let text = optimize(&["--plan", "paths.plan"]).text();
+        let gain = text.lines().filter(|line| line.starts_with("paths  "));
+        let gain: Vec<&str> = gain.collect();
+        assert_eq!(gain.len(), 2, "{text}");
+        assert!(gain[0].contains(" saved (95 %: "), "{text}");
+        assert!(gain[0].contains(" path"), "{text}");
+        assert!(
+            gain[1].contains("kept: ") || gain[1].contains("dropped: "),
+            "{text}"
+        );
+        let text = optimize(&[]).text();
+        assert!(!text.contains("paths  "), "{text}");
+    }
+}
+
+#[test]
+fn paths_of_changed_code_are_left_out() {
+    let scratch = scratch("optimize-changed-paths").unwrap();
+    let folder = scratch.path();
+    let source = tests_directory().join("workloads/tails/join.c");
+    cc(folder, &source, &["--embed"], "join");
+    let words = [
+        "plan", "train", "--paths", "-o", "old.plan", "./join", "--", "100000",
+    ];
+    run_ok(&mut holloway(folder, &words)).unwrap();
+    let plan = std::fs::read_to_string(folder.join("old.plan")).unwrap();
+    assert!(plan.contains("\ntail "), "{plan}");
+    let text = std::fs::read_to_string(source).unwrap();
+    let changed = text.replace("log[5] * 31", "log[5] / 31");
+    assert_ne!(changed, text);
+    let source = folder.join("changed.c");
+    std::fs::write(&source, changed).unwrap();
+    let program = cc(folder, &source, &["--embed"], "changed");
+    let words = [
+        "plan",
+        "apply",
+        "-o",
+        "fast",
+        "--plan",
+        "old.plan",
+        "./changed",
+    ];
+    let output = run_ok(&mut holloway(folder, &words)).unwrap();
+    let message = "old.plan: 1 of its lines `tail` are left out";
+    assert!(output.stderr.contains(message), "{}", output.stderr);
+    let run = |program: &Path| run_ok(Command::new(program).arg("10000")).unwrap();
+    assert_eq!(run(&folder.join("fast")).text(), run(&program).text());
+}
+
 /// Checks that holloway fails with one line of its own, and writes no program.
 #[track_caller]
 fn fails(folder: &Path, words: &[&str], message: &str) {

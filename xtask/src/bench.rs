@@ -33,8 +33,8 @@ mod totals;
 
 pub(crate) use builds::{Builds, measure as measure_builds};
 pub(crate) use callgrind::{
-    BRANCH_OPTIONS, Branches, CommandCost, count as count_instructions, count_at,
-    record as record_instructions,
+    BRANCH_OPTIONS, Branches, CommandCost, count as count_instructions, count_at, count_command,
+    record as record_instructions, without_lines,
 };
 pub(crate) use options::Options;
 pub(crate) use programs::{KeptBuilds, restart_with};

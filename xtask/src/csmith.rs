@@ -40,8 +40,8 @@ Each program is optimized with four plans:
 
 - its own plan, from training;
 - the plan of another input (csmith only);
-- a random plan: any counts, call targets, and unpredictable branches, and prefetches of half of the
-  lines;
+- a random plan: any counts, call targets, unpredictable branches, and copied paths, and prefetches
+  of half of the lines;
 - its own early counts, with random late counts and prefetches. The optimizer makes the code of
   training, so all late counts apply.
 
@@ -100,12 +100,13 @@ impl Tally {
             late_functions,
             targets,
             unpredictable,
+            tails,
             prefetches,
         } = self.checked;
         let differences = self.differences.len();
         let (tested, left_out) = (self.tested, self.left_out);
         format!(
-            "| {name} | {tested} | {left_out} | {optimized} | {functions} | {late_functions} | {targets} | {unpredictable} | {prefetches} | {differences} |\n"
+            "| {name} | {tested} | {left_out} | {optimized} | {functions} | {late_functions} | {targets} | {unpredictable} | {tails} | {prefetches} | {differences} |\n"
         )
     }
 }
@@ -127,8 +128,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         tally(&format!("{dialect:?}"), few.clone(), options.jobs, check)
     });
     let mut table = String::from(
-        "| programs | tested | left out | optimized builds | early counts | late counts | call targets | unpredictable | prefetches | differences |\n\
-         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        "| programs | tested | left out | optimized builds | early counts | late counts | call targets | unpredictable | copied paths | prefetches | differences |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     let rows = [
         ("csmith", &csmith),
@@ -154,8 +155,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// The text after the table.
 const FOOT: &str = "\
 *Early counts* and *late counts*: functions with counts in the programs' own plans. *Call targets* and
-*unpredictable*: targets of indirect calls, and unpredictable branches, in these plans. *Prefetches*:
-prefetch instructions in the programs with random plans.
+*unpredictable*: targets of indirect calls, and unpredictable branches, in these plans. *Copied paths*:
+paths whose blocks are copied, in these plans. *Prefetches*: prefetch instructions in the programs with
+random plans.
 ";
 
 /// Checks the programs with these seeds, on `jobs` threads.

@@ -23,6 +23,7 @@ mod slides;
 mod store;
 mod study;
 mod suite;
+mod tails;
 mod test;
 mod traces;
 mod variation;
@@ -144,6 +145,10 @@ enum Study {
     /// Nothing is timed, so the machine may be busy. Writes docs/studies/layout.md if the whole suite
     /// ran.
     Layout(layout::Options),
+    /// Measure what copies of paths gain beyond counts of edges
+    ///
+    /// Writes docs/studies/tails.md unless programs are named.
+    Tails(tails::Options),
     /// Measure what prefetches gain on irregular kernels
     ///
     /// Writes docs/studies/prefetch.md unless kernels are named.
@@ -192,6 +197,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Optimize(options)) => optimize::run(options),
         Task::Study(Study::Inputs(options)) => inputs::run(options),
         Task::Study(Study::Prefetch(options)) => prefetch::run(options),
+        Task::Study(Study::Tails(options)) => tails::run(options),
         Task::Study(Study::OldPlans(options)) => old_plans::run(options),
         Task::Study(Study::Layout(options)) => layout::run(options),
         Task::Study(Study::Csmith(options)) => csmith::run(options),

@@ -73,6 +73,7 @@ mod random;
 pub mod run;
 pub mod samples;
 pub mod stream;
+pub mod tails;
 pub mod trace;
 pub mod trail;
 pub mod uncovered;

@@ -35,6 +35,8 @@ pub struct CarriedOver {
     /// The branches that the old plan marks as unpredictable although they are no conditions: the
     /// function and the edge.
     pub no_conditions: Vec<(Text, usize)>,
+    /// The paths whose blocks the old plan copies, in code that has changed.
+    pub lost_tails: usize,
 }
 
 /// How much of a plan was carried over. Executions are those of functions and edges.
@@ -113,6 +115,7 @@ pub fn carry_over(plan: &Plan, program: &Program) -> CarriedOver {
     // A function that is gone has no section, so its place in the order means nothing.
     let order = plan.order().iter().map(|name| new_name(name, &pairs));
     carried.plan.set_order(order.collect());
+    carried.lost_tails = plan.tail_count().saturating_sub(carried.plan.tail_count());
     carried
 }
 
@@ -136,6 +139,7 @@ impl CarriedOver {
         if is_same {
             carried.unpredictable = function.unpredictable.clone();
             carried.sizes = function.sizes.clone();
+            carried.tails = function.tails.clone();
             for ((site, target), &count) in &function.targets {
                 carried.add_target(*site, new_name(target, pairs), count);
             }

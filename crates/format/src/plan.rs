@@ -16,6 +16,7 @@
 //! target 0 4 compare
 //! size 0 2 16
 //! unpredictable 0 1
+//! tail 1 2-0
 //! late
 //! function 7c1e5b0f9a64d283 5 2 fib
 //! 0 2
@@ -46,6 +47,10 @@
 //! - `unpredictable EDGE COUNT` follows for each branch that a processor is expected to mispredict
 //!   often: the smallest number of the branch's edges, and the expected mispredictions. The branch
 //!   becomes a select if they are [a fifth](is_unpredictable) of its executions.
+//! - `tail COUNT EDGE-EDGE…` follows, in early counts, for each path whose blocks the optimized build
+//!   copies: how often the path ran, and two or more edges in order. The build copies the blocks
+//!   between the edges. So the first edge leads to a copy, and the last edge leads out of the copies.
+//!   Paths that begin with the same edges share copies.
 //! - The line `late` comes once, or never. The functions before it have early counts, and those after
 //!   it have late counts.
 //! - The line `order` comes once, or never. `place NAME` follows for each function, by linkage name, in

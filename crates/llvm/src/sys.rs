@@ -101,6 +101,7 @@ api! {
         fn LLVMGetNextGlobalIFunc(*mut LValue) -> *mut LValue;
         fn LLVMGetGlobalIFuncResolver(*mut LValue) -> *mut LValue;
 
+        fn LLVMSetValueName2(*mut LValue, *const c_char, usize);
         fn LLVMGetValueName2(*mut LValue, *mut usize) -> *const c_char;
         fn LLVMTypeOf(*mut LValue) -> *mut LType;
         fn LLVMIsAFunction(*mut LValue) -> *mut LValue;

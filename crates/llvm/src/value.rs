@@ -200,6 +200,24 @@ impl<'m> Block<'m> {
         )
     }
 
+    /// The name of the block. It is empty if the block has no name.
+    pub fn name(self) -> String {
+        self.as_value().name()
+    }
+
+    /// Sets the name of the block. LLVM appends a number if the function uses the name already.
+    pub fn set_name(self, name: &str) {
+        let value = self.as_value();
+        // SAFETY: a live value; LLVM copies the name.
+        unsafe { (self.api().LLVMSetValueName2)(value.raw(), name.as_ptr().cast(), name.len()) }
+    }
+
+    fn as_value(self) -> Value<'m> {
+        // SAFETY: a live block is a value.
+        let raw = unsafe { (self.api().LLVMBasicBlockAsValue)(self.raw()) };
+        Value::new(raw, self.module).expect("a block is a value")
+    }
+
     /// The terminator of the block.
     pub fn terminator(self) -> Option<Instruction<'m>> {
         // SAFETY: a block; null if it has no terminator yet.

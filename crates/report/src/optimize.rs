@@ -7,5 +7,5 @@ mod tests;
 mod text;
 
 pub use json::json;
-pub use optimization::{Measurement, Optimization, OrderStep, PlanSource, PrefetchStep};
+pub use optimization::{Measurement, Optimization, OrderStep, PathsStep, PlanSource, PrefetchStep};
 pub use text::write;

@@ -12,6 +12,7 @@
 //! - [`expand_selects`] makes branches of selects, so that their outcomes are counted.
 //! - [`attach`] turns the counts into metadata: branch weights, entry counts, and the summary of
 //!   the whole program, which says what is hot. It marks the branches that are hard to predict.
+//!   It copies the blocks of the paths that the plan lists, with weights for each copy.
 //! - [`promote`] makes direct calls of the most frequent targets of indirect calls.
 //! - [`optimize`] runs the pipeline of a normal build.
 //! - [`specialize_sizes`] makes special code for the most frequent sizes of memory operations.
@@ -19,9 +20,12 @@
 //! - [`attach_late`] replaces the weights by counts of the optimized code, if the plan has them.
 //!   They come from a build with the same early counts, whose probes came after the optimizer.
 
+mod block_copy;
+mod branch_weights;
 mod numbers;
 mod selects;
 mod summary;
+mod tails;
 mod values;
 mod weights;
 

@@ -200,24 +200,37 @@ pub(crate) fn count_at(
         .enumerate()
     {
         let file = executable.with_file_name(format!("{}-{label}-{i}.callgrind", workload.name));
-        let mut command = under_valgrind(program, options, &file);
-        command.env("HOLLOWAY_DATA", folder.join("data"));
-        command.env("LLVM_PROFILE_FILE", folder.join("peer.profraw"));
-        let printed = run_ok(&mut command)
-            .context("valgrind counts the instructions: `apt-get install valgrind`")?
-            .stderr;
-        let instructions = printed
-            .lines()
-            .find_map(|l| l.split_once("Collected : ")?.1.trim().parse::<u64>().ok())
-            .with_context(|| format!("callgrind says nothing of instructions:\n{printed}"))?;
-        costs.push(CommandCost { instructions, file });
+        costs.push(count_command(program, options, file, folder)?);
     }
     Ok(costs)
 }
 
+/// Runs a command under callgrind, which writes `file`. The program must have no debug information.
+///
+/// # Errors
+/// If valgrind is missing, or if the command fails.
+pub(crate) fn count_command(
+    program: &Command,
+    options: &[&str],
+    file: PathBuf,
+    folder: &Path,
+) -> Result<CommandCost> {
+    let mut command = under_valgrind(program, options, &file);
+    command.env("HOLLOWAY_DATA", folder.join("data"));
+    command.env("LLVM_PROFILE_FILE", folder.join("peer.profraw"));
+    let printed = run_ok(&mut command)
+        .context("valgrind counts the instructions: `apt-get install valgrind`")?
+        .stderr;
+    let instructions = printed
+        .lines()
+        .find_map(|l| l.split_once("Collected : ")?.1.trim().parse::<u64>().ok())
+        .with_context(|| format!("callgrind says nothing of instructions:\n{printed}"))?;
+    Ok(CommandCost { instructions, file })
+}
+
 /// Copies a program without its debug information, because older versions of valgrind crash on
 /// clang's DWARF 5. The names of functions stay.
-fn without_lines(executable: &Path, scratch: &Path) -> Result<PathBuf> {
+pub(crate) fn without_lines(executable: &Path, scratch: &Path) -> Result<PathBuf> {
     let name = executable.file_name().context("a program has a name")?;
     let stripped = scratch.join(name);
     let mut strip = Command::new("strip");

@@ -46,6 +46,11 @@ impl SequenceCounts {
         self.by_length.first().into_iter().flatten()
     }
 
+    /// The sequences of two paths, of three paths, and so on, with their counts.
+    pub(crate) fn by_length(&self) -> impl Iterator<Item = &BTreeMap<Vec<PathId>, Count>> {
+        self.by_length.iter()
+    }
+
     /// Adds executions of a sequence of two or more paths.
     pub fn add(&mut self, sequence: Vec<PathId>, count: Count) {
         let Some(index) = sequence.len().checked_sub(2) else {

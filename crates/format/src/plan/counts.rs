@@ -135,6 +135,14 @@ impl Plan {
         }
     }
 
+    /// Adds late counts of functions, or of code of functions, that have none yet.
+    pub fn add_new_late(&mut self, late: Self) {
+        for (key, mut function) in late.functions {
+            function.code = None;
+            self.late.entry(key).or_insert(function);
+        }
+    }
+
     /// All functions with late counts, ascending by name and hash.
     pub fn late(&self) -> impl ExactSizeIterator<Item = (&Text, u64, &FunctionPlan)> {
         let functions = self.late.iter();
@@ -182,6 +190,49 @@ impl Plan {
             }
             None => false,
         }
+    }
+
+    /// Adds executions of a path whose blocks are to be copied. Returns whether the plan has such a
+    /// function and edges.
+    pub fn add_tail(&mut self, name: &Text, hash: u64, edges: Vec<usize>, count: Count) -> bool {
+        let function = self.functions.get_mut(&(name.clone(), hash));
+        let is_path = |function: &&mut FunctionPlan| {
+            edges.len() >= 2 && edges.iter().all(|&edge| edge < function.edge_count)
+        };
+        match function.filter(is_path) {
+            Some(function) => {
+                add_all(&mut function.tails, [(edges, count)].into());
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The number of paths whose blocks are copied.
+    pub fn tail_count(&self) -> usize {
+        let functions = self.functions.values();
+        functions.map(|function| function.tails.len()).sum()
+    }
+
+    /// The same plan, without paths whose blocks are copied.
+    #[must_use]
+    pub fn without_tails(&self) -> Self {
+        let mut plan = self.clone();
+        for function in plan.functions.values_mut() {
+            function.tails.clear();
+        }
+        plan
+    }
+
+    /// The same plan, with the paths of another one whose blocks are copied.
+    #[must_use]
+    pub fn with_tails_of(&self, other: &Self) -> Self {
+        let mut plan = self.clone();
+        for (key, function) in &mut plan.functions {
+            let other = other.functions.get(key);
+            function.tails = other.map(|other| other.tails.clone()).unwrap_or_default();
+        }
+        plan
     }
 
     /// The number of branches that are marked as unpredictable.

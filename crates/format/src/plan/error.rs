@@ -21,7 +21,7 @@ pub enum PlanError {
     },
     /// A line has no known form.
     #[error(
-        "line {line}: not `function HASH CALLS EDGES NAME`, `code …`, `EDGE COUNT`, `target SITE COUNT NAME`, `size SITE COUNT BYTES`, `unpredictable EDGE COUNT`, `late`, `order`, `place NAME`, `prefetches`, or `load LINE COLUMN TURNS NAME`"
+        "line {line}: not `function HASH CALLS EDGES NAME`, `code …`, `EDGE COUNT`, `target SITE COUNT NAME`, `size SITE COUNT BYTES`, `unpredictable EDGE COUNT`, `tail COUNT EDGE-EDGE…`, `late`, `order`, `place NAME`, `prefetches`, or `load LINE COLUMN TURNS NAME`"
     )]
     Form {
         /// The number of the line, from 1.
@@ -34,6 +34,14 @@ pub enum PlanError {
         line: usize,
         /// The edge.
         edge: usize,
+    },
+    /// A path of copied blocks has less than two edges or edges out of range, or is out of order.
+    #[error(
+        "line {line}: not a path of two or more edges of its function, or out of order: sort paths by their edges"
+    )]
+    Tail {
+        /// The number of the line, from 1.
+        line: usize,
     },
     /// A function's code cannot be read, comes twice, or has another number of edges.
     #[error("line {line}: not the code of its function: write the plan again, or remove the line")]

@@ -31,6 +31,9 @@ pub struct FunctionPlan {
     /// Expected mispredictions of the branches that are hard to predict. The key is the smallest
     /// number of the branch's edges.
     pub unpredictable: BTreeMap<usize, Count>,
+    /// Executions of paths whose blocks are copied. The key has the edges of the path: the blocks
+    /// between them are copied.
+    pub tails: BTreeMap<Vec<usize>, Count>,
     /// The code that was counted. `None` if it is unknown, or differs among the plans of a sum.
     pub code: Option<FunctionCode>,
 }
@@ -92,6 +95,7 @@ impl FunctionPlan {
         add_all(&mut self.targets, other.targets);
         add_all(&mut self.sizes, other.sizes);
         add_all(&mut self.unpredictable, other.unpredictable);
+        add_all(&mut self.tails, other.tails);
     }
 }
 

@@ -27,6 +27,9 @@ pub(super) const SIZE: &str = "size ";
 /// The beginning of an unpredictable branch's line.
 pub(super) const UNPREDICTABLE: &str = "unpredictable ";
 
+/// The beginning of the line of a path whose blocks are copied.
+pub(super) const TAIL: &str = "tail ";
+
 /// Writes control characters as `\u{…}`, so that a name stays on its line.
 pub(super) fn escape(name: &str) -> String {
     let is_plain = |c: char| !c.is_control() && c != '\\';

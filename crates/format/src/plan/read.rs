@@ -8,7 +8,7 @@ use crate::plan::error::PlanError;
 use crate::plan::function::FunctionPlan;
 use crate::plan::lines::{
     EARLIER_FIRST_LINE, FIRST_LINE, FUNCTION, LAST_LINE, LATE_LINE, LOAD, ORDER_LINE, PLACE,
-    PREFETCHES_LINE, SIZE, TARGET, UNPREDICTABLE, unescape,
+    PREFETCHES_LINE, SIZE, TAIL, TARGET, UNPREDICTABLE, unescape,
 };
 use crate::text::Text;
 use crate::units::Count;
@@ -144,6 +144,18 @@ fn read_counts(function: &mut FunctionPlan, content: &str, line: usize) -> Resul
         return Ok(());
     }
     let edges = function.edge_count;
+    if let Some(content) = content.strip_prefix(TAIL) {
+        let (tail, count) = tail_line(content).ok_or(PlanError::Form { line })?;
+        let last = function.tails.last_key_value();
+        let ascends = last.is_none_or(|(last, _)| *last < tail);
+        if !ascends || tail.len() < 2 || tail.iter().any(|&edge| edge >= edges) {
+            return Err(PlanError::Tail { line });
+        }
+        if count != Count::ZERO {
+            function.tails.insert(tail, count);
+        }
+        return Ok(());
+    }
     match content.strip_prefix(UNPREDICTABLE) {
         Some(content) => read_edge(&mut function.unpredictable, edges, content, line),
         None => read_edge(&mut function.taken, edges, content, line),
@@ -205,6 +217,13 @@ fn size_line(content: &str) -> Option<((usize, u64), Count)> {
     Some(((site, bytes), count))
 }
 
+/// Reads the line of a path whose blocks are copied, after the word `tail`.
+fn tail_line(content: &str) -> Option<(Vec<usize>, Count)> {
+    let (count, edges) = content.split_once(' ')?;
+    let edges: Result<Vec<usize>, _> = edges.split('-').map(str::parse).collect();
+    Some((edges.ok()?, Count(count.parse().ok()?)))
+}
+
 /// Reads the line of a load, after the word `load`.
 fn load_line(content: &str) -> Option<(Text, PrefetchPlan)> {
     let mut words = content.splitn(4, ' ');
@@ -241,6 +260,7 @@ target 0 1
 target 0 4 compare
 size 0 2 16
 unpredictable 0 1
+tail 1 2-0
 function 0000000000000001 0 0 main
 late
 function 7c1e5b0f9a64d283 5 2 fib
@@ -260,6 +280,7 @@ end
         let fib = plan.find("fib", 0x4f00_c0a1_8b2d_9e37);
         let mut expect = function(5, &[2, 0, 3]);
         expect.unpredictable.insert(0, Count(1));
+        expect.tails.insert(vec![2, 0], Count(1));
         let block = |hash, callees: &[u32]| BlockCode {
             hash,
             callees: callees.to_vec(),
@@ -278,6 +299,9 @@ end
         expect.sizes.insert((0, 16), Count(2));
         assert_eq!(fib, Some(&expect));
         assert_eq!(plan.unpredictable_branches(), 1);
+        assert_eq!(plan.tail_count(), 1);
+        assert_eq!(plan.without_tails().tail_count(), 0);
+        assert_eq!(plan.without_tails().with_tails_of(&plan), plan);
         assert_eq!(plan.find("fib", 1), None);
         assert_eq!(plan.functions().len(), 2);
         let late = plan.find_late("fib", 0x7c1e_5b0f_9a64_d283);
@@ -438,6 +462,11 @@ end
         check("FIRST\nunpredictable 1 1\n", PlanError::Form { line: 2 });
         check_edges("size 0 1\n", PlanError::Form { line: 4 });
         check_edges("size 0 1 8\nsize 0 1 8\n", PlanError::Size { line: 5 });
+        check_edges("tail 1\n", PlanError::Form { line: 4 });
+        check_edges("tail 1 0-\n", PlanError::Form { line: 4 });
+        check_edges("tail 1 0\n", PlanError::Tail { line: 4 });
+        check_edges("tail 1 0-2\n", PlanError::Tail { line: 4 });
+        check_edges("tail 1 0-1\ntail 1 0-0\n", PlanError::Tail { line: 5 });
         let code = "code 00000001 00000001 00000000 | 0-1 0-1\n";
         check_edges(&code.repeat(2), PlanError::Code { line: 5 });
         let fewer = "code 00000001 00000001 00000000 | 0-1\n";

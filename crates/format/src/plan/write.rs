@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::plan::counts::{Functions, Plan, PrefetchPlan};
 use crate::plan::lines::{
     FIRST_LINE, FUNCTION, LAST_LINE, LATE_LINE, LOAD, ORDER_LINE, PLACE, PREFETCHES_LINE, SIZE,
-    TARGET, UNPREDICTABLE, escape,
+    TAIL, TARGET, UNPREDICTABLE, escape,
 };
 
 impl Plan {
@@ -61,6 +61,10 @@ fn write_functions(functions: &Functions, text: &mut String) {
         }
         for (edge, count) in &function.unpredictable {
             let _ = writeln!(text, "{UNPREDICTABLE}{edge} {count}");
+        }
+        for (edges, count) in &function.tails {
+            let edges: Vec<String> = edges.iter().map(usize::to_string).collect();
+            let _ = writeln!(text, "{TAIL}{count} {}", edges.join("-"));
         }
     }
 }

@@ -15,6 +15,7 @@ Examples:
   holloway optimize -o app.fast ./app -- input.txt
   holloway optimize -o app.fast --plan small.plan --plan large.plan ./app -- input.txt
   holloway optimize -o app.fast --profile watched ./app -- input.txt
+  holloway optimize -o app.fast --paths ./app -- input.txt
   cargo holloway optimize --release -- input.txt
 
 The command after `--` is run about 58 times, and more often if a branch is unpredictable, if
@@ -52,6 +53,9 @@ pub(crate) struct OptimizeOptions {
     /// Write the plan that was used
     #[arg(long, value_name = "PLAN", value_hint = ValueHint::FilePath)]
     pub(crate) write_plan: Option<PathBuf>,
+    /// Look for branches that are decided by the path before them, and copy the blocks of such paths
+    #[arg(long)]
+    pub(crate) paths: bool,
     /// Rounds in which each build runs once, and as many pairs of the plain program with itself
     #[arg(long, value_name = "N", default_value = "10")]
     pub(crate) pairs: NonZeroUsize,
@@ -126,6 +130,9 @@ pub(crate) struct TrainArgs {
     /// The plan to write
     #[arg(short = 'o', long = "output", value_name = "PLAN", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
+    /// Look for branches that are decided by the path before them, and copy the blocks of such paths
+    #[arg(long)]
+    pub(crate) paths: bool,
     /// A program that was built with `holloway cc --embed`
     #[arg(value_name = "PROGRAM", value_hint = ValueHint::ExecutablePath)]
     pub(crate) program: PathBuf,

@@ -15,7 +15,7 @@
 //! 3. `builds`: link each build in several orders of functions. `measure`: run the builds in
 //!    interleaved rounds, after pairs of the program with itself. Compare what they print, and count
 //!    their instructions.
-//! 4. `later_steps`: measure prefetches and the order of functions in rounds of their own, on top of
+//! 4. `later_steps`: measure copied paths, prefetches, and the order of functions in rounds of their own, on top of
 //!    the steps that were kept.
 //! 5. `holloway_analysis::paired` decides, and `holloway_report::optimize` reports.
 
@@ -48,6 +48,7 @@ use builds::{Build, Builds, Linker};
 use carried::Carried;
 use later_steps::LaterSteps;
 use measure::Measured;
+use training::Paths;
 
 /// Runs `holloway optimize`.
 ///
@@ -86,7 +87,7 @@ pub(crate) fn optimize(
     }
     let (plan, source) = match (options.plan.as_slice(), options.profile.as_slice()) {
         ([], []) => (
-            training::train(&carried, args, Stdio::null())?,
+            training::train(&carried, args, Paths::of(options.paths), Stdio::null())?,
             PlanSource::Training,
         ),
         (files, profiles) => {
@@ -110,8 +111,9 @@ pub(crate) fn optimize(
     }
     let branches = plan.unpredictable_branches();
     let prefetches = plan.prefetch_count();
-    let with_prefetches = plan;
-    let plan = with_prefetches.without_prefetches();
+    let tails = plan.tail_count();
+    let whole_plan = plan;
+    let plan = whole_plan.without_prefetches();
     let mut without_selects = plan.without_unpredictable();
     if branches > 0 && source == PlanSource::Training {
         without_selects = without_selects.without_late_counts();
@@ -119,6 +121,7 @@ pub(crate) fn optimize(
         training::train_late(&carried, &mut without_selects, args, name)?;
     }
     let linker = linker(&carried, &plan, options.orders);
+    let [plan, without_selects] = [plan, without_selects].map(|plan| plan.without_tails());
     let (builds, planned_functions) = build(&linker, &without_selects, &plan)?;
     let measured = measure::measure(&carried, &builds, args, options.pairs)?;
     let Decision {
@@ -134,7 +137,7 @@ pub(crate) fn optimize(
         Build::Late => (kept, without_selects),
         Build::Selects => (kept, plan.without_late_counts()),
         Build::SelectsLate => (kept, plan.clone()),
-        Build::Plain | Build::Early | Build::Prefetch | Build::Order => {
+        Build::Plain | Build::Early | Build::Paths | Build::Prefetch | Build::Order => {
             (Build::Early, without_selects.without_late_counts())
         }
     };
@@ -148,7 +151,8 @@ pub(crate) fn optimize(
         builds,
         measured,
     };
-    let prefetch = steps.prefetch(&with_prefetches);
+    let paths = steps.paths(&whole_plan, Paths::of(options.paths));
+    let prefetch = steps.prefetch(&whole_plan);
     let order = steps.order(plan.order());
     let kept_gain = match steps.kept {
         Build::Plain => None,
@@ -168,6 +172,7 @@ pub(crate) fn optimize(
         early,
         selects,
         late,
+        paths,
         prefetch,
         order,
         kept: kept_gain,
@@ -175,6 +180,7 @@ pub(crate) fn optimize(
         late_instructions,
         unpredictable_branches: branches,
         late_functions: plan.late_functions(),
+        tails,
         prefetches,
     };
     write_out(|out| match options.format {
@@ -267,6 +273,7 @@ fn decide(measured: &Measured) -> Result<Decision> {
         | Build::Early
         | Build::Late
         | Build::SelectsLate
+        | Build::Paths
         | Build::Prefetch
         | Build::Order => (Build::Early, Build::Late),
     };

@@ -12,7 +12,8 @@ use crate::cli::optimize::{
 };
 use crate::commands::optimize::carried::{Carried, check_output, copy_program, write_plan};
 use crate::commands::optimize::old_plans::{self, read_plan};
-use crate::commands::optimize::{profiles, training};
+use crate::commands::optimize::profiles;
+use crate::commands::optimize::training::{self, Paths};
 use crate::failure::Result;
 use crate::printing::write_out;
 use crate::status;
@@ -39,7 +40,12 @@ pub(crate) fn main(args: &PlanArgs) -> Result<ExitCode> {
 fn train(args: &TrainArgs) -> Result<()> {
     check_output(&args.output, [&args.program])?;
     let carried = Carried::unpack(&args.program)?;
-    let plan = training::train(&carried, &args.args, Stdio::inherit())?;
+    let plan = training::train(
+        &carried,
+        &args.args,
+        Paths::of(args.paths),
+        Stdio::inherit(),
+    )?;
     write_plan(&args.output, &plan)
 }
 

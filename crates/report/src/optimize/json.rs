@@ -45,6 +45,11 @@ pub fn json(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()> 
         early: optimization.early.gain.into(),
         selects: optimization.selects.map(|step| step.gain.into()),
         late: optimization.late.map(|step| step.gain.into()),
+        tails: optimization.tails,
+        paths: optimization
+            .paths
+            .measurement()
+            .map(|step| step.gain.into()),
         prefetches: optimization.prefetches,
         prefetch: optimization
             .prefetch
@@ -79,6 +84,8 @@ struct Document {
     early: GainRecord,
     selects: Option<GainRecord>,
     late: Option<GainRecord>,
+    tails: usize,
+    paths: Option<GainRecord>,
     prefetches: usize,
     prefetch: Option<GainRecord>,
     order: Option<GainRecord>,

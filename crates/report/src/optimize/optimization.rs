@@ -9,6 +9,8 @@ pub(super) const EARLY: &str = "early";
 pub(super) const SELECTS: &str = "selects";
 /// The name of the step that uses the counts after the optimizer.
 pub(super) const LATE: &str = "late";
+/// The step that copies paths, as JSON names it.
+pub(super) const PATHS: &str = "paths";
 /// The step that prefetches, as JSON names it.
 pub(super) const PREFETCH: &str = "prefetch";
 /// The step that orders functions, as JSON names it.
@@ -43,6 +45,8 @@ pub struct Optimization {
     /// The step that uses late counts: its gain over the program with early counts, and with selects
     /// if these are kept. `None` if it was not measured.
     pub late: Option<Measurement>,
+    /// The step that copies paths.
+    pub paths: PathsStep,
     /// The step that prefetches.
     pub prefetch: PrefetchStep,
     /// The step that orders functions.
@@ -59,8 +63,40 @@ pub struct Optimization {
     pub unpredictable_branches: usize,
     /// Functions of the plan with late counts.
     pub late_functions: usize,
+    /// The plan's paths whose blocks are copied.
+    pub tails: usize,
     /// The plan's loads to prefetch.
     pub prefetches: usize,
+}
+
+/// What became of the paths whose blocks are copied.
+#[derive(Clone, Copy, Debug)]
+pub enum PathsStep {
+    /// The copies were measured.
+    Measured {
+        /// Their gain over the program with the steps that are kept before them, but at least with
+        /// early counts.
+        step: Measurement,
+        /// The noise of their rounds.
+        noise: Gain,
+    },
+    /// Nobody asked for copies.
+    NotWanted,
+    /// No path decides a branch.
+    NoPaths,
+    /// The compiler makes the same program.
+    SameProgram,
+    /// The measurement failed, as a warning said.
+    NotMeasured,
+}
+
+impl PathsStep {
+    pub(super) fn measurement(self) -> Option<Measurement> {
+        match self {
+            Self::Measured { step, .. } => Some(step),
+            Self::NotWanted | Self::NoPaths | Self::SameProgram | Self::NotMeasured => None,
+        }
+    }
 }
 
 /// What became of the loads to prefetch.
@@ -145,6 +181,7 @@ impl Optimization {
             (EARLY, Some(self.is_optimized())),
             (SELECTS, is_kept(self.selects)),
             (LATE, is_kept(self.late)),
+            (PATHS, is_kept(self.paths.measurement())),
             (PREFETCH, is_kept(self.prefetch.measurement())),
             (ORDER, is_kept(self.order.measurement())),
         ];

@@ -32,6 +32,7 @@ fn example(verdict: Verdict) -> Optimization {
         early,
         selects: None,
         late: None,
+        paths: PathsStep::NotWanted,
         prefetch: PrefetchStep::NoLoads,
         order: OrderStep::NoOrder,
         kept: verdict.keeps().then_some(early.gain),
@@ -42,6 +43,7 @@ fn example(verdict: Verdict) -> Optimization {
         late_instructions: None,
         unpredictable_branches: 0,
         late_functions: 0,
+        tails: 0,
         prefetches: 0,
     }
 }
@@ -327,7 +329,7 @@ fn the_json_has_the_gain_of_each_step() {
                 text.contains("\"unpredictable_branches\":2,\"late_functions\":0,\"early\":{\"gain_percent\":6.25,"),
                 "{text}"
             );
-        let own = "\"selects\":{\"gain_percent\":50.0,\"low\":48.0,\"high\":52.0},\"late\":null,\"prefetches\":0,\"prefetch\":null,\"order\":null}\n";
+        let own = "\"selects\":{\"gain_percent\":50.0,\"low\":48.0,\"high\":52.0},\"late\":null,\"tails\":0,\"paths\":null,\"prefetches\":0,\"prefetch\":null,\"order\":null}\n";
         assert!(text.ends_with(own), "{text}");
     };
     check(
@@ -343,7 +345,7 @@ fn the_json_has_the_gain_of_each_step() {
     let text = written(|out| json(&example(Verdict::Faster), out));
     assert!(
         text.ends_with(
-            "\"selects\":null,\"late\":null,\"prefetches\":0,\"prefetch\":null,\"order\":null}\n"
+            "\"selects\":null,\"late\":null,\"tails\":0,\"paths\":null,\"prefetches\":0,\"prefetch\":null,\"order\":null}\n"
         ),
         "{text}"
     );

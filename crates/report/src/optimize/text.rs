@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use holloway_analysis::paired::{Gain, Instructions, QUIET, Verdict, is_noisy};
 
-use super::optimization::{Measurement, Optimization, OrderStep, PlanSource, PrefetchStep};
+use super::optimization::{
+    Measurement, Optimization, OrderStep, PathsStep, PlanSource, PrefetchStep,
+};
 use crate::numbers::{grouped, plural, unpredictable_branches};
 use crate::plan::matched;
 
@@ -26,6 +28,7 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         early,
         selects,
         late,
+        paths,
         prefetch,
         order,
         kept,
@@ -33,6 +36,7 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         late_instructions,
         unpredictable_branches: branches,
         late_functions,
+        tails,
         prefetches,
     } = optimization;
     // The name of a file may have a line break.
@@ -114,6 +118,10 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
             "late counts   none: the compiler makes the same program"
         )?,
     }
+    let tails = plural(*tails as u64, "path");
+    if let Some(text) = paths_text(*paths, &pairs, &tails) {
+        writeln!(out, "paths         {text}")?;
+    }
     let loads = plural(*prefetches as u64, "load");
     writeln!(
         out,
@@ -121,9 +129,12 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         prefetch_text(*prefetch, &pairs, &loads)
     )?;
     writeln!(out, "order         {}", order_text(*order, &pairs))?;
+    let paths = paths.measurement();
     let prefetch = prefetch.measurement();
     let order = order.measurement();
-    let decided_later = [selects, late, &prefetch, &order].into_iter().flatten();
+    let decided_later = [selects, late, &paths, &prefetch, &order]
+        .into_iter()
+        .flatten();
     if let Some(kept) = kept.filter(|_| decided_later.clone().any(|step| step.verdict.keeps())) {
         writeln!(out, "kept steps    {} ({pairs})", percent(kept))?;
     }
@@ -140,6 +151,10 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         let sentence = sentence(late.verdict);
         writeln!(out, "late counts   {sentence}{}", with_counts(late))?;
     }
+    if let Some(paths) = paths {
+        let sentence = time_sentence(paths.verdict);
+        writeln!(out, "paths         {sentence}{}", with_counts(&paths))?;
+    }
     if let Some(prefetch) = prefetch {
         let sentence = time_sentence(prefetch.verdict);
         writeln!(out, "prefetches    {sentence}{}", with_counts(&prefetch))?;
@@ -151,6 +166,26 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
     match optimization.is_optimized() {
         true => writeln!(out, "{output} is optimized"),
         false => writeln!(out, "{output} is a copy of {program}"),
+    }
+}
+
+/// What copied paths gain, or why they do not count. `None` if nobody asked for them.
+fn paths_text(paths: PathsStep, pairs: &str, tails: &str) -> Option<String> {
+    match paths {
+        PathsStep::Measured { step, noise } => {
+            let (gain, noise) = (percent(step.gain), noise.median * 100.0);
+            Some(format!("{gain} ({pairs}, {tails}, noise {noise:+.2} %)"))
+        }
+        PathsStep::NotWanted => None,
+        PathsStep::NoPaths => {
+            Some("none: no path decides a branch that edges leave open".to_owned())
+        }
+        PathsStep::SameProgram => Some(format!(
+            "none: {tails} may be copied, but the compiler makes the same program"
+        )),
+        PathsStep::NotMeasured => Some(format!(
+            "none: {tails} may be copied, but the measurement failed"
+        )),
     }
 }
 

@@ -16,8 +16,10 @@ use std::collections::HashMap;
 use holloway_format::{Count, FunctionPlan, Outcome, Plan, is_unpredictable};
 use holloway_llvm::{AttributeKind, Block, Function, Instruction, Metadata, Module, Type};
 
+use super::branch_weights::branch_weights;
 use super::selects;
 use super::summary::Summary;
+use super::tails::{self, Tail, copy_blocks};
 use super::values;
 use crate::instrument::frequencies::TransitionFrequencies;
 use crate::instrument::graph::positions;
@@ -37,6 +39,7 @@ pub(crate) fn attach(module: &mut Module<'_>, plan: &Plan, options: &ModuleOptio
         return 0;
     }
     let mut copy = module.copy();
+    tails::number_blocks(&copy);
     selects::expand(&mut copy);
     let counts = function_counts(&mut copy, |name, hash| plan.find(name, hash), options);
     let temperatures = Temperatures::lookup(module);
@@ -45,7 +48,8 @@ pub(crate) fn attach(module: &mut Module<'_>, plan: &Plan, options: &ModuleOptio
         let Some(counts) = counts.get(&function.name()) else {
             continue;
         };
-        if mark(&choices(function), &counts.branches) {
+        let choices = choices(function);
+        if mark(&choices, &counts.branches) {
             set_entry_count(function, counts.function.calls);
             temperatures.set(function, counts.function, &summary);
             if indirect_calls(function).count() == counts.indirect_calls {
@@ -54,6 +58,7 @@ pub(crate) fn attach(module: &mut Module<'_>, plan: &Plan, options: &ModuleOptio
             if sized_operations(function).count() == counts.sized_operations {
                 values::attach_sizes(function, &counts.function.sizes);
             }
+            copy_blocks(function, &counts.tails, weights_by_block(&choices, counts));
             planned += 1;
         }
     }
@@ -86,6 +91,8 @@ struct FunctionCounts<'p> {
     indirect_calls: usize,
     /// The number of its memory operations without a known size.
     sized_operations: usize,
+    /// The paths whose blocks are copied.
+    tails: Vec<Tail>,
 }
 
 /// The counts of a branch.
@@ -124,6 +131,7 @@ fn function_counts<'p>(
                 branches,
                 indirect_calls: indirect_calls(planned.lowered.parts.function).count(),
                 sized_operations: sized_operations(planned.lowered.parts.function).count(),
+                tails: tails::tails(&planned.lowered, function),
             };
             counts.insert(name, known);
         }
@@ -204,6 +212,19 @@ fn successor_counts<'m>(successors: &[Block<'m>], count_to: impl Fn(Block<'m>) -
         .collect()
 }
 
+/// The count of each successor of the blocks that end with a choice.
+fn weights_by_block<'m>(
+    choices: &[Choice<'m>],
+    counts: &FunctionCounts<'_>,
+) -> HashMap<Block<'m>, Vec<u64>> {
+    let weights = choices.iter().zip(&counts.branches);
+    let weights = weights.filter_map(|(choice, counts)| match choice {
+        Choice::Branch(branch) => Some((branch.block(), counts.successors.clone())),
+        Choice::Selects(_) => None,
+    });
+    weights.collect()
+}
+
 /// The code of a choice.
 enum Choice<'m> {
     /// An instruction that leads to one of several blocks.
@@ -267,25 +288,6 @@ fn mark(choices: &[Choice<'_>], counts: &[BranchCounts]) -> bool {
     true
 }
 
-/// The metadata node with these counts. `None` if all are 0.
-fn branch_weights<'m>(module: &'m Module<'m>, counts: &[u64]) -> Option<Metadata<'m>> {
-    let mut operands = vec![Metadata::string(module, "branch_weights")];
-    operands.extend(scaled(counts)?.into_iter().map(|weight| {
-        // LLVM reads the bits as unsigned.
-        Metadata::constant(Type::i32(module).int(i64::from(weight)))
-    }));
-    Some(Metadata::node(module, &operands))
-}
-
-/// Scales counts to 32 bits. `None` if all are 0. A count other than 0 stays other than 0.
-fn scaled(counts: &[u64]) -> Option<Vec<u32>> {
-    let max = counts.iter().copied().max().filter(|&max| max > 0)?;
-    let scale = max.div_ceil(u64::from(u32::MAX));
-    let weights = counts.iter().map(|&count| count.div_ceil(scale));
-    let weights = weights.map(|weight| u32::try_from(weight).unwrap_or(u32::MAX));
-    Some(weights.collect())
-}
-
 fn set_entry_count(function: Function<'_>, Count(calls): Count) {
     let module = function.module();
     let count = Metadata::constant(Type::i64(module).int(calls as i64));
@@ -327,18 +329,5 @@ impl Temperatures {
         if let Some(kind) = attribute {
             function.add_attribute(kind);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::scaled;
-
-    #[test]
-    fn counts_are_scaled_to_32_bits() {
-        assert_eq!(scaled(&[0, 0]), None);
-        assert_eq!(scaled(&[3, 0]), Some(vec![3, 0]));
-        assert_eq!(scaled(&[u64::from(u32::MAX), 1]), Some(vec![u32::MAX, 1]));
-        assert_eq!(scaled(&[u64::MAX, 1, 0]), Some(vec![u32::MAX, 1, 0]));
     }
 }

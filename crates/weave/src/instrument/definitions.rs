@@ -3,7 +3,7 @@
 //!
 //! While a function is being woven, several blocks define the variable, and more than one
 //! definition may reach a use. SSA repair gives the uses their values after all blocks exist
-//! (`bursts/ssa_repair.rs`).
+//! (`ssa_repair.rs`).
 
 use holloway_llvm::{Block, Instruction, Value};
 

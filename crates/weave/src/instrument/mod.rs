@@ -11,7 +11,8 @@
 //! - Values: `sites` assigns probes to LLVM blocks. `register` computes where the path register
 //!   needs a phi, and `variable` makes its LLVM values. `definitions` describes variables with
 //!   several definitions.
-//! - Values: `values` counts the targets of indirect calls and the sizes of memory operations.
+//!   `ssa_repair` gives values with two definitions their phis.
+//! - Program values: `values` counts the targets of indirect calls and the sizes of memory operations.
 //! - Code: `probe` and `aarch64` emit the instructions, `clock` reads the time, `entry` loads the
 //!   thread's slot, and `globals` declares symbols.
 
@@ -23,6 +24,7 @@ mod bursts;
 mod clock;
 mod counters;
 mod definitions;
+pub(crate) mod duplication;
 mod edges;
 mod entry;
 pub(crate) mod frequencies;
@@ -40,6 +42,7 @@ mod register;
 pub(crate) mod ring_counters;
 pub(crate) mod selector;
 mod sites;
+pub(crate) mod ssa_repair;
 mod stream;
 mod times;
 mod values;

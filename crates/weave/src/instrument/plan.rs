@@ -15,8 +15,8 @@ use holloway_flow::{BlockId, Dag, EdgeCounters, Numbering, Probes};
 use holloway_format::Counters;
 use holloway_llvm::Function;
 
-use super::bursts::duplication::copy_obstacle;
 use super::bursts::leaves::check_length;
+use super::duplication::copy_obstacle;
 use super::values::has_values;
 use super::weights::weights;
 use super::{edges, paths};

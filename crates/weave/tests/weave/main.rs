@@ -13,4 +13,5 @@ mod random;
 mod rust;
 mod stream;
 mod support;
+mod tails;
 mod timed;

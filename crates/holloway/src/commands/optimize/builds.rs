@@ -27,6 +27,8 @@ pub(super) enum Build {
     Selects,
     /// With early counts, selects, and late counts.
     SelectsLate,
+    /// With copied paths, and all steps that were kept before.
+    Paths,
     /// With prefetches, and all steps that were kept before.
     Prefetch,
     /// With the plan's order of functions, and all steps that were kept before.
@@ -42,17 +44,18 @@ impl Build {
             Self::Late => "late",
             Self::Selects => "selects",
             Self::SelectsLate => "selects-late",
+            Self::Paths => "paths",
             Self::Prefetch => "prefetch",
             Self::Order => "order",
         }
     }
 
-    /// Whether the build's instructions are counted. They do not show what selects, prefetches, and
-    /// an order of functions gain.
+    /// Whether the build's instructions are counted. They do not show what selects, copied paths,
+    /// prefetches, and an order of functions gain.
     pub(super) fn is_counted(self) -> bool {
         match self {
             Self::Plain | Self::Early | Self::Late => true,
-            Self::Selects | Self::SelectsLate | Self::Prefetch | Self::Order => false,
+            Self::Selects | Self::SelectsLate | Self::Paths | Self::Prefetch | Self::Order => false,
         }
     }
 }

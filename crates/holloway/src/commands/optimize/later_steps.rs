@@ -1,7 +1,7 @@
-//! The steps that are measured in rounds of their own, on top of the steps that were kept: prefetches,
-//! and the order of functions.
+//! The steps that are measured in rounds of their own, on top of the steps that were kept: copied
+//! paths, prefetches, and the order of functions.
 //!
-//! Both are extras. If a build with them cannot be linked or fails, a warning says so, and the
+//! All are extras. If a build with them cannot be linked or fails, a warning says so, and the
 //! program is written without them.
 
 use std::collections::HashSet;
@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 
 use holloway_analysis::paired::{Gain, Verdict};
 use holloway_format::{Plan, Text};
-use holloway_report::optimize::{Measurement, OrderStep, PrefetchStep};
+use holloway_report::optimize::{Measurement, OrderStep, PathsStep, PrefetchStep};
 use object::{Object as _, ObjectSymbol as _};
 
 use super::builds::{Build, Builds, Linker};
 use super::measure::{self, Measured};
+use super::training::Paths;
 use crate::failure::Result;
 use crate::status;
 
@@ -40,13 +41,36 @@ pub(super) struct LaterSteps<'a> {
 }
 
 impl LaterSteps<'_> {
+    /// Copies the blocks of a plan's paths, and keeps that if it helps. The plan has late counts of the
+    /// copies, too.
+    pub(super) fn paths(&mut self, plan: &Plan, paths: Paths) -> PathsStep {
+        if plan.tail_count() == 0 {
+            return match paths {
+                Paths::Followed => PathsStep::NoPaths,
+                Paths::Ignored => PathsStep::NotWanted,
+            };
+        }
+        let plan = self.plan.with_tails_of(plan);
+        let step = self.try_plan(&plan, Build::Paths);
+        match self.or_warn(step, "copied paths are left out, because they") {
+            None => PathsStep::NotMeasured,
+            Some(None) => PathsStep::SameProgram,
+            Some(Some((step, noise))) => {
+                if step.verdict.keeps() {
+                    self.plan = plan;
+                }
+                PathsStep::Measured { step, noise }
+            }
+        }
+    }
+
     /// Adds the prefetches of a plan, and keeps them if they help.
     pub(super) fn prefetch(&mut self, plan: &Plan) -> PrefetchStep {
         if plan.prefetch_count() == 0 {
             return PrefetchStep::NoLoads;
         }
         let plan = self.plan.with_prefetches_of(plan);
-        let step = self.try_prefetch(&plan);
+        let step = self.try_plan(&plan, Build::Prefetch);
         match self.or_warn(step, "prefetches are left out, because they") {
             None => PrefetchStep::NotMeasured,
             Some(None) => PrefetchStep::SameProgram,
@@ -59,10 +83,10 @@ impl LaterSteps<'_> {
         }
     }
 
-    fn try_prefetch(&mut self, plan: &Plan) -> Result<Option<(Measurement, Gain)>> {
+    fn try_plan(&mut self, plan: &Plan, build: Build) -> Result<Option<(Measurement, Gain)>> {
         let before = self.builds.get(&self.base);
-        let programs = self.linker.optimized(plan, Build::Prefetch, before)?;
-        let step = programs.map(|programs| self.measure(Build::Prefetch, programs));
+        let programs = self.linker.optimized(plan, build, before)?;
+        let step = programs.map(|programs| self.measure(build, programs));
         step.transpose()
     }
 

@@ -27,10 +27,17 @@ pub(crate) fn carry_over(carried: &Carried, files: &[PathBuf]) -> Result<Carried
             plan,
             summary,
             no_conditions,
+            lost_tails,
         } = old_plans::carry_over(&plan, &program);
         for (function, edge) in no_conditions {
             status::warn(&format!(
                 "{}: edge {edge} of {function} is no condition, so `unpredictable {edge}` has no effect: remove the line",
+                file.display()
+            ));
+        }
+        if lost_tails > 0 {
+            status::warn(&format!(
+                "{}: {lost_tails} of its lines `tail` are left out, because their functions have changed: train again",
                 file.display()
             ));
         }

@@ -13,6 +13,7 @@ use std::process::Stdio;
 
 use holloway_analysis::RunProfile;
 use holloway_analysis::layout::program_order;
+use holloway_analysis::tails::{candidates, least_savings, tails};
 use holloway_analysis::unpredictable::{least_executions, unpredictable_branches};
 use holloway_analysis::variation::advice::prefetches;
 use holloway_analysis::variation::{RankOptions, rank};
@@ -25,17 +26,42 @@ use super::names::FunctionNames;
 use crate::failure::Result;
 use crate::{loading, status};
 
+/// Whether training follows paths, to find those whose blocks are to be copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paths {
+    Followed,
+    Ignored,
+}
+
+impl Paths {
+    /// What the option `--paths` says.
+    pub(crate) fn of(option: bool) -> Self {
+        match option {
+            true => Self::Followed,
+            false => Self::Ignored,
+        }
+    }
+}
+
 /// Builds a program for training, runs it, and makes a plan of its counts. The program's stdout goes
 /// to `stdout`; that of later runs goes nowhere.
 ///
 /// # Errors
 /// If the program cannot be linked or run, or fails, or leaves no counts.
-pub(crate) fn train(carried: &Carried, args: &[OsString], stdout: Stdio) -> Result<Plan> {
+pub(crate) fn train(
+    carried: &Carried,
+    args: &[OsString],
+    paths: Paths,
+    stdout: Stdio,
+) -> Result<Plan> {
     status::line("Training", &carried.program.display().to_string());
     let recorded = carried.record(Purpose::Training, "training", args, stdout)?;
     let run = loading::load(&recorded.run)?;
     let mut plan = plan_of(&run, &FunctionNames::read(&recorded.program)?);
     mark_unpredictable(carried, args, &run, &mut plan)?;
+    if paths == Paths::Followed {
+        add_tails(carried, args, &run, &mut plan)?;
+    }
     train_late(carried, &mut plan, args, "late-training")?;
     // Prefetches are an extra: the counts are complete without them.
     if let Err(error) = add_prefetches(carried, &mut plan, args) {
@@ -57,7 +83,8 @@ fn add_prefetches(carried: &Carried, plan: &mut Plan, args: &[OsString]) -> Resu
         burst: Some(burst),
         ..Settings::default()
     };
-    let purpose = Purpose::Timing(plan);
+    let bare = plan.without_tails();
+    let purpose = Purpose::Timing(&bare);
     let recorded = carried.record_any(purpose, "timing", args, Stdio::null(), settings)?;
     // A program of short functions has nothing to time.
     let Some(recorded) = recorded else {
@@ -99,12 +126,50 @@ pub(super) fn train_late(
         "Training",
         &format!("{program} again, on its optimized code"),
     );
-    let purpose = Purpose::LateTraining(plan);
-    let recorded = carried.record(purpose, name, args, Stdio::null())?;
+    let early = plan.without_tails();
+    let recorded = carried.record(Purpose::LateTraining(&early), name, args, Stdio::null())?;
     let run = loading::load(&recorded.run)?;
     let names = FunctionNames::read(&recorded.program)?;
-    plan.add_late(plan_of(&run, &names));
+    if plan.tail_count() > 0 {
+        let name = format!("{name}-with-copied-paths");
+        let purpose = Purpose::LateTraining(plan);
+        let recorded = carried.record(purpose, &name, args, Stdio::null())?;
+        let names = FunctionNames::read(&recorded.program)?;
+        let copied = plan_of(&loading::load(&recorded.run)?, &names);
+        plan.add_late(plan_of(&run, &names));
+        plan.add_new_late(copied);
+    } else {
+        plan.add_late(plan_of(&run, &names));
+    }
     plan.set_order(program_order(&run, |target| names.of(target)));
+    Ok(())
+}
+
+/// Adds the paths whose blocks are to be copied. `run` has the counts of training with the same
+/// arguments. Runs nothing if no branch is a candidate.
+fn add_tails(
+    carried: &Carried,
+    args: &[OsString],
+    run: &RunProfile,
+    plan: &mut Plan,
+) -> Result<()> {
+    let least = least_savings(run);
+    let names: BTreeSet<String> = candidates(run, least)
+        .into_iter()
+        .map(String::from)
+        .collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let program = carried.program.display();
+    status::line("Training", &format!("{program} again, for its paths"));
+    let purpose = Purpose::Sequences(&names);
+    let recorded = carried.record(purpose, "paths", args, Stdio::null())?;
+    let streams = loading::load_with_streams(&recorded.run)?;
+    let (sequences, previous_paths) = streams.into_branches();
+    for tail in tails(&sequences, &previous_paths, least) {
+        plan.add_tail(&tail.function, tail.graph_hash, tail.edges, tail.count);
+    }
     Ok(())
 }
 

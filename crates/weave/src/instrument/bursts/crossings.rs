@@ -293,7 +293,7 @@ fn phi_of<'m>(builder: &Builder<'m>, values: &[(Value<'m>, Block<'m>)]) -> Value
     phi.value()
 }
 
-/// Freezes a value, so that LLVM's analyses stop there ([`super::ssa_repair`]).
+/// Freezes a value, so that LLVM's analyses stop there ([`super::super::ssa_repair`]).
 fn opaque<'m>(builder: &Builder<'m>, value: Value<'m>) -> Value<'m> {
     match value.kind().is_scalar() {
         true => builder.freeze(value),

@@ -48,6 +48,7 @@ use super::super::frequencies::TransitionFrequencies;
 use super::super::globals::{Globals, countdown};
 use super::super::graph::{BlockGraph, positions};
 use super::super::sites::{Sites, with_nonnegative_increments};
+use super::super::ssa_repair::SsaRepair;
 use super::super::word::FirstWord;
 use super::computed_gotos;
 use super::countdown_loops::CountdownLoops;
@@ -55,7 +56,6 @@ use super::crossings::Crossings;
 use super::leaves::{ShortLeaves, is_bulk};
 use super::spans::Spans;
 use super::spill;
-use super::ssa_repair::SsaRepair;
 use super::timed_code::TimedCode;
 use crate::lower::{FunctionParts, calls};
 

@@ -1,7 +1,7 @@
 //! Recomputes cheap values in each block that uses them.
 //!
 //! After the function's code is copied, a value that another block uses is a variable with two
-//! definitions ([`super::ssa_repair`]). Then the code generator no longer recognizes that the value
+//! definitions ([`super::super::ssa_repair`]). Then the code generator no longer recognizes that the value
 //! is a field's address or a comparison. It keeps the value in a register or in the frame, instead
 //! of folding it into the instruction that uses it. (LLVM's pass `CodeGenPrepare` also sinks such
 //! values, but it runs later.) So before the function is copied, this stage copies cheap values

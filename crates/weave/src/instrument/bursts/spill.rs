@@ -2,7 +2,7 @@
 //!
 //! Control can change between checking code and timed code at the *meeting points*, where paths
 //! begin. Each value that is live at a meeting point needs phis in both codes
-//! ([`super::ssa_repair`]), and the code generator is slow with phis. For example, SQLite's
+//! ([`super::super::ssa_repair`]), and the code generator is slow with phis. For example, SQLite's
 //! interpreter has a hundred loops with hundreds of live values each. Their phis took most of the
 //! time of SQLite's code generation. A value in the frame needs no phi: each code stores the value
 //! where it computes it, and loads it where it uses it. The code generator would keep most of these

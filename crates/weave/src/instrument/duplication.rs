@@ -10,31 +10,48 @@ pub(crate) fn copy_obstacle(
     parts: &FunctionParts<'_>,
     attributes: &CallAttributes,
 ) -> Option<CopyObstacle> {
-    let function: Function<'_> = parts.function;
-    let named = |name| AttributeKind::named(function.module(), name);
-    let single_call = [named("noduplicate"), named("convergent")];
-    let instructions = parts.blocks.iter().flat_map(|info| &info.instructions);
-    for &instruction in instructions {
-        let obstacle = match instruction.opcode() {
-            Opcode::CallBr => CopyObstacle::AsmGoto,
-            _ if instruction.value().kind().kind() == TypeKind::Token => CopyObstacle::Tokens,
-            Opcode::Invoke if attributes.returns_twice(instruction) => {
-                CopyObstacle::InvokeReturnsTwice
+    let obstacles = CopyObstacles::new(parts.function, attributes);
+    let mut instructions = parts.blocks.iter().flat_map(|info| &info.instructions);
+    instructions.find_map(|&instruction| obstacles.of(instruction))
+}
+
+/// Finds instructions that cannot be copied.
+pub(crate) struct CopyObstacles<'a> {
+    attributes: &'a CallAttributes,
+    /// The attributes of calls that must stay the only ones.
+    single_call: [Option<AttributeKind>; 2],
+}
+
+impl<'a> CopyObstacles<'a> {
+    pub(crate) fn new(function: Function<'_>, attributes: &'a CallAttributes) -> Self {
+        let named = |name| AttributeKind::named(function.module(), name);
+        Self {
+            attributes,
+            single_call: [named("noduplicate"), named("convergent")],
+        }
+    }
+
+    /// Why an instruction cannot be copied. `None` if it can.
+    pub(crate) fn of(&self, instruction: Instruction<'_>) -> Option<CopyObstacle> {
+        match instruction.opcode() {
+            Opcode::CallBr => Some(CopyObstacle::AsmGoto),
+            _ if instruction.value().kind().kind() == TypeKind::Token => Some(CopyObstacle::Tokens),
+            Opcode::Invoke if self.attributes.returns_twice(instruction) => {
+                Some(CopyObstacle::InvokeReturnsTwice)
             }
-            _ if single_call
+            _ if self
+                .single_call
                 .iter()
                 .flatten()
                 .any(|&kind| has_attribute(instruction, kind)) =>
             {
-                CopyObstacle::SingleCall
+                Some(CopyObstacle::SingleCall)
             }
-            _ if escapes_frame(instruction) => CopyObstacle::EscapedFrame,
-            _ if has_label(instruction) => CopyObstacle::AssemblyLabel,
-            _ => continue,
-        };
-        return Some(obstacle);
+            _ if escapes_frame(instruction) => Some(CopyObstacle::EscapedFrame),
+            _ if has_label(instruction) => Some(CopyObstacle::AssemblyLabel),
+            _ => None,
+        }
     }
-    None
 }
 
 fn has_attribute(instruction: Instruction<'_>, kind: AttributeKind) -> bool {

@@ -1,7 +1,7 @@
-//! SSA repair: merges the two definitions that a value has in the two codes of a function.
+//! SSA repair: merges the two definitions that a value has in two copies of the same code.
 //!
-//! The checking code and the timed code both compute each value of the function. After control has
-//! changed the code, a value may come from either code. So the value and its copy are one variable
+//! The checking code and the timed code both compute each value of the function, and so do a block
+//! and its copy. A value may come from either code. So the value and its copy are one variable
 //! with two definitions. Each use gets the definition that reaches it, or a phi if both reach it.
 //! As for the path register (`register.rs`), values flow along the edges until nothing changes.
 //! Here they flow only among the blocks in which the variable is live (pruned SSA form: Choi,
@@ -14,12 +14,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use holloway_llvm::{Block, Builder, Function, Instruction, Opcode, Value};
 
-use super::super::definitions::SplitVariable;
-use super::super::graph::reverse_postorder;
+use super::definitions::SplitVariable;
+use super::graph::reverse_postorder;
 use crate::lower::BlockIndex;
 
 /// A function's blocks: the blocks of both codes and the crossings.
-pub(super) struct SsaRepair<'m> {
+pub(crate) struct SsaRepair<'m> {
     blocks: Vec<Block<'m>>,
     node: HashMap<Block<'m>, BlockIndex>,
     successors: Vec<Vec<BlockIndex>>,
@@ -66,7 +66,7 @@ struct Solver<'a, 'm> {
 
 impl<'m> SsaRepair<'m> {
     /// Prepares the repair of a function. Control changes the code through `crossing_blocks`.
-    pub(super) fn new(function: Function<'m>, crossing_blocks: &[Block<'m>]) -> Self {
+    pub(crate) fn new(function: Function<'m>, crossing_blocks: &[Block<'m>]) -> Self {
         let blocks: Vec<Block<'m>> = function.blocks().collect();
         let node: HashMap<_, _> = BlockIndex::enumerate(&blocks)
             .map(|(index, &block)| (block, index))
@@ -100,7 +100,7 @@ impl<'m> SsaRepair<'m> {
     }
 
     /// Repairs the values of instructions. Each pair is an instruction and its copy.
-    pub(super) fn repair_copies(&self, pairs: &[(Instruction<'m>, Instruction<'m>)]) {
+    pub(crate) fn repair_copies(&self, pairs: &[(Instruction<'m>, Instruction<'m>)]) {
         for &(old, new) in pairs {
             let definitions =
                 [old, new].map(|instruction| (instruction.block(), instruction.value()));

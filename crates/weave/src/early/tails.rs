@@ -1,0 +1,236 @@
+//! Copies the blocks of the paths that a plan lists (*tails*), so that each copy has branch weights
+//! of its own.
+//!
+//! A branch at or after a join may be decided by the way to the join. Edge counts give the branch one
+//! weight for all ways. A copy for one way has the weights of this way, and the optimizer may find
+//! out the outcome there. If the path leads around a loop, the copies unroll the loop.
+//!
+//! A plan names the edges of the graph of training. This graph is made of a copy of the module, in
+//! which edges are split and selects are branches ([`super::weights`]). So the blocks of the copy
+//! are numbered before ([`number_blocks`]). Each edge that leaves a numbered block is an edge of the
+//! module, and all other edges lie between them.
+//!
+//! The tails that begin with the same edges share copies: they are a tree. Each inner node of the
+//! tree is a copied block, and its children are the block's outcomes.
+//!
+//! Example: `tail 90 3-5` and `tail 10 3-6`, where edge 3 leads to block b and edges 5 and 6 lead out
+//! of it. Block b is copied for edge 3. In the copy, the branch has the weights 90 and 10, and in b
+//! itself it has what remains.
+
+use std::collections::{BTreeMap, HashMap};
+
+use holloway_flow::EdgeId;
+use holloway_format::FunctionPlan;
+use holloway_llvm::{Block, Function, Instruction, Module, Opcode};
+
+use super::block_copy::{copy_for, is_copyable, predecessor_count, successors};
+use super::branch_weights::set_weights;
+use crate::instrument::duplication::CopyObstacles;
+use crate::instrument::weights::numbered_edges;
+use crate::lower::{CallAttributes, LoweredFunction};
+use crate::selection::functions_with_code;
+
+/// The most instructions that are copied in a function. Whoever edits a plan may ask for more than
+/// LLVM can compile in reasonable time.
+const MOST_INSTRUCTIONS: usize = 4096;
+
+/// The beginning of the names of numbered blocks.
+const NUMBERED: &str = "holloway.";
+
+/// An edge of the module: a block, by its number in the function, and the first of the parallel
+/// edges to one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Step {
+    block: usize,
+    successor: u32,
+}
+
+/// A path whose blocks are copied, and how often it ran.
+#[derive(Clone, Debug)]
+pub(super) struct Tail {
+    steps: Vec<Step>,
+    count: u64,
+}
+
+/// Numbers the blocks of all functions, by their names.
+pub(super) fn number_blocks(module: &Module<'_>) {
+    for function in functions_with_code(module) {
+        for (number, block) in function.blocks().enumerate() {
+            block.set_name(&format!("{NUMBERED}{number}"));
+        }
+    }
+}
+
+/// The tails of a function in steps of the module. Leaves out those that have no edge of the module,
+/// because they begin between the two sides of a select.
+pub(super) fn tails(lowered: &LoweredFunction<'_>, plan: &FunctionPlan) -> Vec<Tail> {
+    let numbered = numbered_edges(lowered);
+    let tail = |(edges, count): (&Vec<usize>, &holloway_format::Count)| {
+        let ids = edges.iter().map(|&edge| numbered.get(edge).copied());
+        let ids: Vec<usize> = ids.collect::<Option<_>>()?;
+        let (&first, rest) = ids.split_first()?;
+        let first = step_into(lowered, first)?;
+        let rest = rest.iter().filter_map(|&id| step(lowered, id));
+        let steps = std::iter::once(first).chain(rest).collect();
+        let count = count.0;
+        Some(Tail { steps, count })
+    };
+    plan.tails.iter().filter_map(tail).collect()
+}
+
+/// The step of an edge, if it leaves a numbered block.
+fn step(lowered: &LoweredFunction<'_>, id: usize) -> Option<Step> {
+    let edge = lowered.cfg.edges()[id];
+    let from = lowered.nodes[edge.from.index()];
+    let to = lowered.nodes.get(edge.to.index())?;
+    let info = &lowered.parts.blocks[from.block];
+    // An edge between two parts of a block is none of the module.
+    if from.to < info.instructions.len() || to.cuts_before > 0 {
+        return None;
+    }
+    let name = info.block.name();
+    let block = name.strip_prefix(NUMBERED)?.parse().ok()?;
+    let target = info
+        .targets
+        .iter()
+        .find(|target| target.block == to.block)?;
+    let successor = target.first_successor;
+    Some(Step { block, successor })
+}
+
+/// The step of an edge, or of the edge before it if this one leaves the block of a split edge.
+fn step_into(lowered: &LoweredFunction<'_>, id: usize) -> Option<Step> {
+    if let Some(step) = step(lowered, id) {
+        return Some(step);
+    }
+    let from = lowered.cfg.edges()[id].from;
+    let [EdgeId(before)] = *lowered.cfg.predecessors(from) else {
+        return None;
+    };
+    step(lowered, before as usize)
+}
+
+/// Where paths go on after an edge, and how often they took it.
+#[derive(Default)]
+struct Node {
+    count: u64,
+    next: Tree,
+}
+
+type Tree = BTreeMap<Step, Node>;
+
+/// Copies the blocks of tails. `weights` has the counts of each branch.
+pub(super) fn copy_blocks<'m>(
+    function: Function<'m>,
+    tails: &[Tail],
+    weights: HashMap<Block<'m>, Vec<u64>>,
+) {
+    let attributes = CallAttributes::lookup(function.module());
+    let blocks: Vec<Block<'m>> = function.blocks().collect();
+    let instructions = || blocks.iter().flat_map(|block| block.instructions());
+    let returns_twice = |it: Instruction<'m>| it.is_call() && attributes.returns_twice(it);
+    if tails.is_empty() || instructions().any(returns_twice) {
+        return;
+    }
+    let mut tree = Tree::new();
+    for tail in tails.iter().filter(|tail| is_path(&blocks, &tail.steps)) {
+        let mut level = &mut tree;
+        for &step in &tail.steps {
+            let node = level.entry(step).or_default();
+            node.count = node.count.saturating_add(tail.count);
+            level = &mut node.next;
+        }
+    }
+    let mut copier = Copier {
+        function,
+        obstacles: CopyObstacles::new(function, &attributes),
+        blocks,
+        weights,
+        budget: MOST_INSTRUCTIONS,
+    };
+    for (step, node) in &tree {
+        copier.follow(copier.blocks[step.block], *step, node);
+    }
+}
+
+/// Whether each step begins where the one before it ends. Otherwise somebody has edited the plan.
+fn is_path(blocks: &[Block<'_>], steps: &[Step]) -> bool {
+    let target = |step: &Step| {
+        let block = *blocks.get(step.block)?;
+        let is_computed =
+            |end: Instruction<'_>| matches!(end.opcode(), Opcode::IndirectBr | Opcode::CallBr);
+        if block.terminator().is_none_or(is_computed) {
+            return None;
+        }
+        successors(block).get(step.successor as usize).copied()
+    };
+    let follows =
+        |pair: &[Step]| target(&pair[0]).is_some_and(|end| Some(&end) == blocks.get(pair[1].block));
+    steps.windows(2).all(follows) && steps.iter().all(|step| target(step).is_some())
+}
+
+struct Copier<'a, 'm> {
+    function: Function<'m>,
+    obstacles: CopyObstacles<'a>,
+    /// The blocks of the function, without copies.
+    blocks: Vec<Block<'m>>,
+    /// What remains of the counts of branches.
+    weights: HashMap<Block<'m>, Vec<u64>>,
+    /// The instructions that may still be copied.
+    budget: usize,
+}
+
+impl<'m> Copier<'_, 'm> {
+    /// Copies the block to which a step from `from` leads, and the blocks after it.
+    fn follow(&mut self, from: Block<'m>, step: Step, node: &Node) {
+        let Some(&Step { block: number, .. }) = node.next.keys().next() else {
+            return;
+        };
+        let targets = successors(from);
+        let Some(&target) = targets.get(step.successor as usize) else {
+            return;
+        };
+        let mut block = target;
+        if target == from || predecessor_count(self.function, target) > 1 {
+            let size = target.instructions().count();
+            if target == from || size > self.budget || !is_copyable(target, &self.obstacles) {
+                return;
+            }
+            self.budget -= size;
+            block = copy_for(self.function, target, from);
+            self.weigh(number, block, node);
+        }
+        for (&step, next) in &node.next {
+            self.follow(block, step, next);
+        }
+    }
+
+    /// Moves the counts of a node from the block with this number to the copy.
+    fn weigh(&mut self, number: usize, copy: Block<'m>, node: &Node) {
+        let original = self.blocks[number];
+        let (Some(end), Some(copied_end)) = (original.terminator(), copy.terminator()) else {
+            return;
+        };
+        copied_end.remove_metadata(copied_end.module().metadata_kind("unpredictable"));
+        let Some(remaining) = self.weights.get_mut(&original) else {
+            return;
+        };
+        let targets = copied_end.successors();
+        let mut counts = vec![0u64; targets.len()];
+        for (step, next) in &node.next {
+            let Some(target) = targets.get(step.successor as usize) else {
+                continue;
+            };
+            let parallel = (0..targets.len()).filter(|&index| targets[index] == *target);
+            let parallel: Vec<usize> = parallel.collect();
+            for &index in &parallel {
+                counts[index] = next.count.div_ceil(parallel.len() as u64);
+            }
+        }
+        set_weights(copied_end, &counts);
+        for (rest, count) in remaining.iter_mut().zip(counts) {
+            *rest = rest.saturating_sub(count);
+        }
+        set_weights(end, remaining);
+    }
+}

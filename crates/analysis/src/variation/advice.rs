@@ -47,6 +47,11 @@ const SHARE: f64 = 0.01;
 /// The fewest iterations of a loop in which prefetches may pay.
 const FEWEST_ITERATIONS: f64 = 8.0;
 
+/// The fewest instructions of a turn along a list for which fetching the next node may pay. Current
+/// processors reorder more instructions than this, so they come to a shorter turn's next node as soon
+/// as a prefetch would. A list whose turns have 10 instructions became slower with prefetches.
+const LONG_TURN: u64 = 64;
+
 /// The least stride in bytes that processors do not predict well.
 const FAR: u64 = 1024;
 
@@ -67,15 +72,34 @@ pub fn loads(function: &Function, path: &RankedPath) -> Vec<Load> {
     loads
 }
 
-/// The loads that a machine should prefetch, each with the number of iterations ahead. They are loads
-/// of paths that get [advice](loads) because their net variation is certain, and of paths that take
-/// 1 % of the run, call no other code, and always wait: half of their samples take at least
-/// [`MISS`] cycles more than they have instructions. The paper's rule does not find the latter, whose
-/// base time contains the misses.
+/// The loads that a machine should prefetch, each with the number of iterations ahead: the
+/// [`waiting_loads`], but no loads of a list with turns of less than [`LONG_TURN`] instructions.
+pub fn prefetches(function: &Function, path: &RankedPath, ranking: &Ranking) -> Vec<(Load, u32)> {
+    let length = regenerate(function, path.path).map_or(0, |path| instructions(function, &path));
+    let mut loads = waiting_loads(function, path, ranking);
+    loads.retain(|(load, _)| {
+        let is_list = matches!(
+            load.shape,
+            LoadShape::Chain { .. } | LoadShape::Field { .. }
+        );
+        !is_list || length >= LONG_TURN || path.has_callees || has_inner_loop(function, load.block)
+    });
+    loads
+}
+
+/// The loads that wait for memory and whose next addresses are predictable, each with the number of
+/// iterations ahead at which to prefetch it. They are loads of paths that get [advice](loads) because
+/// their net variation is certain, and of paths that take 1 % of the run, call no other code, and
+/// always wait: half of their samples take at least [`MISS`] cycles more than they have instructions.
+/// The paper's rule does not find the latter, whose base time contains the misses.
 ///
 /// Of these paths, all loads are returned, with two exceptions: those whose addresses grow by a small
 /// constant, which the processor predicts itself, and those in loops that end after a few iterations.
-pub fn prefetches(function: &Function, path: &RankedPath, ranking: &Ranking) -> Vec<(Load, u32)> {
+pub fn waiting_loads(
+    function: &Function,
+    path: &RankedPath,
+    ranking: &Ranking,
+) -> Vec<(Load, u32)> {
     let length = regenerate(function, path.path).map_or(0, |path| instructions(function, &path));
     let varies = path.is_certain() && !loads(function, path).is_empty();
     let waits = !path.has_callees
@@ -103,6 +127,19 @@ pub fn prefetches(function: &Function, path: &RankedPath, ranking: &Ranking) -> 
         (iterations >= FEWEST_ITERATIONS).then_some((*load, turns.min(most).max(1) as u32))
     });
     distances.flatten().collect()
+}
+
+/// Whether the innermost loop around a block contains another loop.
+fn has_inner_loop(function: &Function, block: u32) -> bool {
+    let Ok(cfg) = uncut_graph_of(&function.map) else {
+        return false;
+    };
+    let loops = Loops::new(&cfg, &Dominators::new(&cfg));
+    let around = loops.innermost(BlockId(block));
+    loops
+        .all()
+        .iter()
+        .any(|inner| inner.parent.is_some() && inner.parent == around)
 }
 
 /// Whether two loads are the same load of the source, in rows.

@@ -308,8 +308,8 @@ impl<'m> Instruction<'m> {
         SIGNED.contains(&self.operation().1)
     }
 
-    /// Whether an addition promises not to overflow: as one of signed numbers if `test` compares such
-    /// numbers, else as one of unsigned numbers.
+    /// Whether an addition promises not to overflow: as one of signed numbers if `test` compares
+    /// such numbers, else as one of unsigned numbers.
     ///
     /// # Panics
     /// If the instruction is no addition.

@@ -14,8 +14,8 @@
 //!   steps, shifted by a constant. The paper prefetches for the next iteration of the outer loop
 //!   (its Fig. 9).
 //! - *Through*: the address is computed from the result of an induction load of the same loop.
-//! - *Rows*: the address is computed from an element of a row, and the rows lie one after the other.
-//!   The element of a later row is prefetched ([`RowWalk`]).
+//! - *Rows*: the address is computed from an element of a row, and the rows lie one after the
+//!   other. The element of a later row is prefetched ([`RowWalk`]).
 //! - *Geometric*: each iteration multiplies the index by a constant (the paper's Fig. 8).
 //!
 //! All other loads are ignored. If a variable is in memory (a member, or any variable of

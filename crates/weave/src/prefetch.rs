@@ -21,11 +21,13 @@
 //! ```
 //! The loop certainly reaches the element if all of this holds:
 //!
-//! - It has one exit, which compares a counter with a number that does not change, and one back edge.
+//! - It has one exit, which compares a counter with a number that does not change or only grows, and
+//!   one back edge.
 //! - Nothing in it may leave it or wait for another thread: calls that may not return, atomic and
 //!   volatile accesses, and inline assembly.
 //! - Each iteration loads an element, from an address that grows by a constant in registers.
 //!
+//! Loads in rows look ahead into later rows ([`rows`]).
 //! Loads through an index in other loops get no prefetch. A nest of loops with the shape *outer* is
 //! prefetched through its index where possible, because the line of the outer loop's next iteration is
 //! often the present one.
@@ -130,8 +132,8 @@ fn in_function(
     seen.len() as u64
 }
 
-/// A walk along rows, and its limits by the number of elements ahead. A limit is `None` if it cannot
-/// be computed.
+/// A walk along rows, and its limits by the number of elements ahead. A limit is `None` if it
+/// cannot be computed.
 struct Rows<'m> {
     walk: RowWalk<'m>,
     limits: HashMap<i64, Option<Value<'m>>>,

@@ -48,8 +48,8 @@ const SHARE: f64 = 0.01;
 const FEWEST_ITERATIONS: f64 = 8.0;
 
 /// The fewest instructions of a turn along a list for which fetching the next node may pay. Current
-/// processors reorder more instructions than this, so they come to a shorter turn's next node as soon
-/// as a prefetch would. A list whose turns have 10 instructions became slower with prefetches.
+/// processors reorder more instructions than this, so they come to a shorter turn's next node as
+/// soon as a prefetch would. A list whose turns have 10 instructions became slower with prefetches.
 const LONG_TURN: u64 = 64;
 
 /// The least stride in bytes that processors do not predict well.
@@ -88,10 +88,10 @@ pub fn prefetches(function: &Function, path: &RankedPath, ranking: &Ranking) -> 
 }
 
 /// The loads that wait for memory and whose next addresses are predictable, each with the number of
-/// iterations ahead at which to prefetch it. They are loads of paths that get [advice](loads) because
-/// their net variation is certain, and of paths that take 1 % of the run, call no other code, and
-/// always wait: half of their samples take at least [`MISS`] cycles more than they have instructions.
-/// The paper's rule does not find the latter, whose base time contains the misses.
+/// iterations ahead at which to prefetch it. They are loads of paths that get [advice](loads)
+/// because their net variation is certain, and of paths that take 1 % of the run, call no other
+/// code, and always wait: half of their samples take at least [`MISS`] cycles more than they have
+/// instructions. The paper's rule does not find the latter, whose base time contains the misses.
 ///
 /// Of these paths, all loads are returned, with two exceptions: those whose addresses grow by a small
 /// constant, which the processor predicts itself, and those in loops that end after a few iterations.

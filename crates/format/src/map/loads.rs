@@ -68,8 +68,8 @@ pub enum LoadShape {
         /// Whether the load is not of the element, but of what the element points to: `a[i]->cost`.
         through: bool,
     },
-    /// The address is computed from an element of a row, and each row begins where the row before it
-    /// ends: `b[a[i]]` with an inner loop over the row's `i`, as in a graph or a sparse matrix.
+    /// The address is computed from an element of a row, and each row begins where the row before
+    /// it ends: `b[a[i]]` with an inner loop over the row's `i`, as in a graph or a sparse matrix.
     Rows {
         /// Bytes from one element to the next.
         stride: i64,

@@ -7,12 +7,12 @@
 //!     sum += x[to[e]];
 //! ```
 //! Each row begins where the row before it ends. So the inner loop, which may run only a few turns,
-//! loads the elements `to[e]` of all rows one after the other, and an element of a later row is known
-//! turns before its row begins.
+//! loads the elements `to[e]` of all rows one after the other, and an element of a later row is
+//! known turns before its row begins.
 //!
-//! The optimizer peels and unrolls such inner loops. So the search does not look for an inner loop. It
-//! follows all ways through one iteration of the outer loop, and keeps the *position* up to which the
-//! elements of the row are loaded. A position is a value plus a constant.
+//! The optimizer peels and unrolls such inner loops. So the search does not look for an inner loop.
+//! It follows all ways through one iteration of the outer loop, and keeps the *position* up to
+//! which the elements of the row are loaded. A position is a value plus a constant.
 //!
 //! - The position begins as a phi at the outer loop's head: the row's start. The next iteration's
 //!   start is this iteration's end, a number that each iteration loads.
@@ -21,10 +21,11 @@
 //!   on. Each turn of an inner loop must move the position.
 //! - The row is done where a branch finds the position equal to the end, or not below it.
 //!
-//! The shape holds if the row is done whenever the iteration ends. Then the following is certain, as
-//! long as the outer loop goes on: from a position on, every element is loaded until the position
-//! reaches a later row's end. The position grows by one at a time, and otherwise only falls: when a
-//! row's end lies below its start. Cost: each instruction of the outer loop once for each array.
+//! The shape holds if the row is done whenever the iteration ends. Then the following is certain,
+//! as long as the outer loop goes on: from a position on, every element is loaded until the
+//! position reaches a later row's end. The position grows by one at a time, and otherwise only
+//! falls: when a row's end lies below its start. Cost: each instruction of the outer loop once for
+//! each array.
 
 use std::collections::{HashMap, HashSet};
 
@@ -333,8 +334,8 @@ impl<'m> Follower<'_, 'm> {
         is_same.then(|| vec![(then, state), (otherwise, State::Done)])
     }
 
-    /// The state at the beginning of a block that control enters from another one. `is_known` if the
-    /// block has a state, so that a loop's head is entered from inside the loop.
+    /// The state at the beginning of a block that control enters from another one. `is_known` if
+    /// the block has a state, so that a loop's head is entered from inside the loop.
     fn enter(
         &self,
         block: Block<'m>,

@@ -1,9 +1,9 @@
 //! Tells whether a loop leaves alone what a load reads, so that the load can run earlier.
 //!
-//! The loop must not call anything but intrinsics that touch no memory. Each of its stores must have
-//! a type that the load's type excludes, by the compiler's own rule (type-based alias analysis, TBAA).
-//! Another thread cannot change the memory in a loop without atomic accesses: that would be a data
-//! race with the loop's own load, which comes later.
+//! The loop must not call anything but intrinsics that touch no memory. Each of its stores must
+//! have a type that the load's type excludes, by the compiler's own rule (type-based alias
+//! analysis, TBAA). Another thread cannot change the memory in a loop without atomic accesses: that
+//! would be a data race with the loop's own load, which comes later.
 
 use holloway_llvm::{Instruction, Metadata, Opcode};
 

@@ -6,16 +6,16 @@
 //!     sum += x[to[e]];                             where = ok ? &to[e + distance] : &to[e]
 //! }                                                prefetch(&x[*where])
 //! ```
-//! The element ahead must be loaded, which must not fault. So the outer loop's last row end is loaded
-//! first, in each of its iterations: after that row, all elements before its end were loaded. This is
-//! certain if all of this holds:
+//! The element ahead must be loaded, which must not fault. So the outer loop's last row end is
+//! loaded first, in each of its iterations: after that row, all elements before its end were
+//! loaded. This is certain if all of this holds:
 //!
 //! - The outer loop ends at its end only, when a counter that it steps by one equals a number that
 //!   does not change.
-//! - Each of its iterations loads its row's end, from an address that grows by a constant. So the last
-//!   iteration's address is known, and the program will load from it.
-//! - The loop changes neither the rows' ends nor the pointer to the array ([`is_unchanged`]). So the
-//!   number there is the one that the program will load.
+//! - Each of its iterations loads its row's end, from an address that grows by a constant. So the
+//!   last iteration's address is known, and the program will load from it.
+//! - The loop changes neither the rows' ends nor the pointer to the array ([`is_unchanged`]). So
+//!   the number there is the one that the program will load.
 
 use holloway_llvm::{Builder, Instruction, Type, Value};
 
@@ -25,8 +25,8 @@ use super::turns::LoopTurns;
 use crate::loads::{RowElement, RowWalk};
 
 /// Computes the position before which the loop certainly reaches so many elements more, in each
-/// iteration of the outer loop: directly after its load of the row's own end. `None` if the loop may
-/// end before, or the last row's end may change.
+/// iteration of the outer loop: directly after its load of the row's own end. `None` if the loop
+/// may end before, or the last row's end may change.
 pub(super) fn limit<'m>(
     turns: &LoopTurns<'_, 'm>,
     walk: &RowWalk<'m>,

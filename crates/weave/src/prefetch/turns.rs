@@ -125,8 +125,8 @@ impl<'m> LoopTurns<'_, 'm> {
         })
     }
 
-    /// The counter of a loop that ends when a number equals a limit, at the end of an iteration, and
-    /// that steps by one. `None` for other loops.
+    /// The counter of a loop that ends when a number equals a limit, at the end of an iteration,
+    /// and that steps by one. `None` for other loops.
     pub(super) fn exact_counter(&self) -> Option<ExactCounter<'m>> {
         let exit = self.exit_test()?;
         let is_exact = exit.goes_on == Comparison::NotEqual

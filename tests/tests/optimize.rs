@@ -814,6 +814,78 @@ __attribute__((noinline)) unsigned hashed(const unsigned *at, const unsigned *ta
   }
   return sum;
 }
+__attribute__((noinline)) long rows(const long *first, const int *at, const long *table, long n) {
+  long sum = 0;
+  for (long row = 0; row < n; row++)
+    for (long e = first[row]; e < first[row + 1]; e++)
+      sum += table[at[e]];
+  return sum;
+}
+__attribute__((noinline)) double matrix(const long *first, const int *at, const double *table, double *y, long n) {
+  double all = 0;
+  for (long row = 0; row < n; row++) {
+    double sum = 0;
+    for (long e = first[row]; e < first[row + 1]; e++)
+      sum += table[at[e]];
+    y[row] = sum;
+    all += sum;
+  }
+  return all;
+}
+__attribute__((noinline)) long shrinks(long *first, const int *at, const long *table, long *y, long n) {
+  long sum = 0;
+  for (long row = 0; row < n; row++) {
+    for (long e = first[row]; e < first[row + 1]; e++)
+      sum += table[at[e]];
+    y[row] = first[row];
+  }
+  return sum;
+}
+__attribute__((noinline)) long apart(const long *first, const long *last, const int *at, const long *table, long n) {
+  long sum = 0;
+  for (long row = 0; row < n; row++)
+    for (long e = first[row]; e < last[row]; e++)
+      sum += table[at[e]];
+  return sum;
+}
+__attribute__((noinline)) long grows(int *queue, const unsigned char *more, const long *table) {
+  long sum = 0, head = 0, tail = 1;
+  queue[0] = 0;
+  while (head < tail) {
+    sum += table[queue[head]];
+    for (long k = 0; k < 4; k++)
+      if (more[head] >> k & 1) {
+        queue[tail] = tail & 7;
+        tail++;
+      }
+    head++;
+  }
+  return sum;
+}
+/* Graphs: rows of all lengths, rows that end before they begin, and ends that change. */
+static long graphs(long n) {
+  long *first = at_end((n + 1) * sizeof *first), *last = at_end(n * sizeof *last);
+  for (long i = 0; i < n; i++) first[i + 1] = first[i] + i % 7 * (i % 3 > 0);
+  int *at = at_end(first[n] * sizeof *at), *queue = at_end(n * sizeof *queue);
+  unsigned char *more = at_end(n);
+  long *table = at_end(8 * sizeof *table);
+  double *x = at_end(8 * sizeof *x), *y = at_end(n * sizeof *y);
+  for (long e = 0; e < first[n]; e++) at[e] = e * e & 7;
+  for (long i = 0; i < 8; i++) x[i] = table[i] = i * 11;
+  for (long i = 0; i < n; i++) {
+    last[i] = first[i + 1];
+    for (long k = 0; k < 4; k++) more[i] |= (4 * i + k + 1 < n) << k;
+  }
+  long sum = rows(first, at, table, n) + matrix(first, at, x, y, n) + grows(queue, more, table);
+  sum += apart(first, last, at, table, n);
+  /* Ends beyond the array, each of which the loop changes before it comes to the row. */
+  long *ends = at_end((n + 2) * sizeof *ends);
+  for (long i = 0; i < n + 2; i++) ends[i] = i < 2 ? first[i] : first[n] + 100000;
+  sum += shrinks(ends, at, table, ends + 2, n);
+  /* Rows that end before they begin. */
+  for (long i = 0; i <= n; i++) ends[i] = i % 3 == 2 ? first[i] / 2 : first[i];
+  return sum * 3 + rows(ends, at, table, n);
+}
 int main(void) {
   size = sysconf(_SC_PAGESIZE);
   long sum = 0;
@@ -850,6 +922,7 @@ int main(void) {
     sum += wraps(ring, few, n) + flagged(at, few, goes_on) + bytes(forty, few);
     sum += packed(items, few, n) + waits(at, few, n, few) + hashed(words, words, 64);
     if (n > 3) sum += reloaded(at + 3, few, &counter);
+    sum = sum * 7 + graphs(n);
     sum = sum * 31 + kept;
   }
   printf(\"%ld\\n\", sum);
@@ -873,7 +946,7 @@ fn prefetches_touch_only_what_the_loop_reaches() {
     for turns in [1, 2, 16, 1000] {
         let functions = [
             "through", "down", "pointers", "leaves", "unknown", "wraps", "reloaded", "flagged",
-            "bytes", "packed", "waits", "hashed",
+            "bytes", "packed", "waits", "hashed", "rows", "matrix", "shrinks", "apart", "grows",
         ];
         let line_of = |function: &str| {
             let head = format!(" {function}(");
@@ -902,7 +975,9 @@ fn prefetches_touch_only_what_the_loop_reaches() {
         run_ok(&mut holloway(folder.path(), &apply)).unwrap();
         let fast = folder.path().join("fast");
         assert_eq!(start(&fast).text(), plain, "{turns} turns");
-        for function in ["through", "down", "pointers", "packed", "hashed"] {
+        for function in [
+            "through", "down", "pointers", "packed", "hashed", "rows", "matrix", "grows",
+        ] {
             let code = disassembly(&fast, function);
             assert!(code.contains("prefetcht0"), "{function}: {code}");
         }

@@ -127,6 +127,18 @@ impl<'m> Builder<'m> {
         })
     }
 
+    /// Multiplies two integers.
+    pub fn multiply(&self, left: Value<'m>, right: Value<'m>) -> Value<'m> {
+        assert!(
+            matches!(left.kind().kind(), TypeKind::Integer(_)) && left.kind() == right.kind(),
+            "integers are multiplied"
+        );
+        // SAFETY: two integers of one type.
+        self.built(unsafe {
+            (self.api().LLVMBuildMul)(self.raw(), left.raw(), right.raw(), c"".as_ptr())
+        })
+    }
+
     /// Computes the bitwise AND of two integers.
     pub fn and(&self, left: Value<'m>, right: Value<'m>) -> Value<'m> {
         assert!(

@@ -302,6 +302,29 @@ impl<'m> Instruction<'m> {
         })
     }
 
+    /// Whether the instruction is an `icmp` that compares signed numbers.
+    pub fn compares_signed(self) -> bool {
+        const SIGNED: std::ops::RangeInclusive<u32> = 38..=41;
+        SIGNED.contains(&self.operation().1)
+    }
+
+    /// Whether an addition promises not to overflow: as one of signed numbers if `test` compares
+    /// such numbers, else as one of unsigned numbers.
+    ///
+    /// # Panics
+    /// If the instruction is no addition.
+    pub fn never_overflows_for(self, test: Instruction<'m>) -> bool {
+        assert!(self.opcode() == Opcode::Add, "an addition may overflow");
+        // SAFETY: an addition.
+        unsafe {
+            let api = self.module().api();
+            match test.compares_signed() {
+                true => (api.LLVMGetNSW)(self.raw()) != 0,
+                false => (api.LLVMGetNUW)(self.raw()) != 0,
+            }
+        }
+    }
+
     /// LLVM's number of the instruction's operation, and of the predicate of an `icmp`, else 0. Both
     /// are those of the C API, which are stable.
     pub fn operation(self) -> (u32, u32) {

@@ -182,6 +182,8 @@ api! {
         fn LLVMGetIncomingValue(*mut LValue, c_uint) -> *mut LValue;
         fn LLVMGetIncomingBlock(*mut LValue, c_uint) -> *mut LBlock;
         fn LLVMAddIncoming(*mut LValue, *mut *mut LValue, *mut *mut LBlock, c_uint);
+        fn LLVMGetNSW(*mut LValue) -> Bool;
+        fn LLVMGetNUW(*mut LValue) -> Bool;
         fn LLVMCanValueUseFastMathFlags(*mut LValue) -> Bool;
         fn LLVMGetFastMathFlags(*mut LValue) -> c_uint;
         fn LLVMSetFastMathFlags(*mut LValue, c_uint);
@@ -224,6 +226,7 @@ api! {
         fn LLVMBuildAdd(*mut LBuilder, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
         fn LLVMBuildPtrToInt(*mut LBuilder, *mut LValue, *mut LType, *const c_char) -> *mut LValue;
         fn LLVMBuildSub(*mut LBuilder, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
+        fn LLVMBuildMul(*mut LBuilder, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
         fn LLVMBuildAnd(*mut LBuilder, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
         fn LLVMBuildICmp(*mut LBuilder, c_int, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
         fn LLVMBuildFreeze(*mut LBuilder, *mut LValue, *const c_char) -> *mut LValue;

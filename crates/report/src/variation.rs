@@ -133,6 +133,16 @@ pub(crate) fn prefetch(shape: LoadShape, file: &str) -> (String, String) {
                 "if (j + 1 < m) __builtin_prefetch(&a[i][j + 1]); // with your names",
             ),
         ),
+        LoadShape::Rows { stride } => (
+            format!(
+                "loads from where an element of a row says, {} each turn, and the rows lie one after the other",
+                step(stride)
+            ),
+            words(
+                "if let Some(&at) = a.get(i + 32) { prefetch(&raw const b[at]) } // with your names; _mm_prefetch",
+                "if (i + 32 < first[n]) __builtin_prefetch(&b[a[i + 32]]); // with your names",
+            ),
+        ),
         LoadShape::Geometric { factor, through } => (
             format!(
                 "loads {}at an index that each turn multiplies by {factor}",

@@ -1,9 +1,9 @@
 //! Loads that wait for memory: on a path whose time varies for certain, or whose median time is
 //! longer than its instructions take.
 //!
-//! The rule and the loads are those of [`prefetches`]. `holloway optimize` inserts prefetches for
-//! them. A person may also change the data: put what is used together into one cache line, or replace
-//! a list by an array.
+//! The rule and the loads are those of [`waiting_loads`]. `holloway optimize` inserts prefetches
+//! for most of them. A person may also change the data: put what is used together into one cache
+//! line, or replace a list by an array.
 //!
 //! Bound: the larger one of the path's certain net variation, and the median's cycles above one for
 //! each instruction, times the executions; but no more than the path's time.
@@ -13,7 +13,7 @@ use holloway_format::{Count, Cycles, Load};
 use super::cost::{Saving, Unit};
 use super::evidence::{Evidence, Found};
 use crate::paths::{instructions, regenerate};
-use crate::variation::advice::prefetches;
+use crate::variation::advice::waiting_loads;
 use crate::variation::rank::Ranking;
 use crate::variation::{RankOptions, RankedPath, rank};
 
@@ -41,7 +41,7 @@ pub fn find<'a>(evidence: &Evidence<'a>) -> Vec<Found<'a, WaitingLoads>> {
     let mut pieces = Vec::new();
     for path in &ranking.paths {
         let function = variation.run.function(path.function);
-        let loads = prefetches(function, path, &ranking);
+        let loads = waiting_loads(function, path, &ranking);
         let loads: Vec<Load> = loads.into_iter().map(|(load, _)| load).collect();
         let Some(first) = loads.first() else {
             continue;

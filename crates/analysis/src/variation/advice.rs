@@ -47,6 +47,11 @@ const SHARE: f64 = 0.01;
 /// The fewest iterations of a loop in which prefetches may pay.
 const FEWEST_ITERATIONS: f64 = 8.0;
 
+/// The fewest instructions of a turn along a list for which fetching the next node may pay. Current
+/// processors reorder more instructions than this, so they come to a shorter turn's next node as
+/// soon as a prefetch would. A list whose turns have 10 instructions became slower with prefetches.
+const LONG_TURN: u64 = 64;
+
 /// The least stride in bytes that processors do not predict well.
 const FAR: u64 = 1024;
 
@@ -67,15 +72,34 @@ pub fn loads(function: &Function, path: &RankedPath) -> Vec<Load> {
     loads
 }
 
-/// The loads that a machine should prefetch, each with the number of iterations ahead. They are loads
-/// of paths that get [advice](loads) because their net variation is certain, and of paths that take
-/// 1 % of the run, call no other code, and always wait: half of their samples take at least
-/// [`MISS`] cycles more than they have instructions. The paper's rule does not find the latter, whose
-/// base time contains the misses.
+/// The loads that a machine should prefetch, each with the number of iterations ahead: the
+/// [`waiting_loads`], but no loads of a list with turns of less than [`LONG_TURN`] instructions.
+pub fn prefetches(function: &Function, path: &RankedPath, ranking: &Ranking) -> Vec<(Load, u32)> {
+    let length = regenerate(function, path.path).map_or(0, |path| instructions(function, &path));
+    let mut loads = waiting_loads(function, path, ranking);
+    loads.retain(|(load, _)| {
+        let is_list = matches!(
+            load.shape,
+            LoadShape::Chain { .. } | LoadShape::Field { .. }
+        );
+        !is_list || length >= LONG_TURN || path.has_callees || has_inner_loop(function, load.block)
+    });
+    loads
+}
+
+/// The loads that wait for memory and whose next addresses are predictable, each with the number of
+/// iterations ahead at which to prefetch it. They are loads of paths that get [advice](loads)
+/// because their net variation is certain, and of paths that take 1 % of the run, call no other
+/// code, and always wait: half of their samples take at least [`MISS`] cycles more than they have
+/// instructions. The paper's rule does not find the latter, whose base time contains the misses.
 ///
 /// Of these paths, all loads are returned, with two exceptions: those whose addresses grow by a small
 /// constant, which the processor predicts itself, and those in loops that end after a few iterations.
-pub fn prefetches(function: &Function, path: &RankedPath, ranking: &Ranking) -> Vec<(Load, u32)> {
+pub fn waiting_loads(
+    function: &Function,
+    path: &RankedPath,
+    ranking: &Ranking,
+) -> Vec<(Load, u32)> {
     let length = regenerate(function, path.path).map_or(0, |path| instructions(function, &path));
     let varies = path.is_certain() && !loads(function, path).is_empty();
     let waits = !path.has_callees
@@ -84,7 +108,6 @@ pub fn prefetches(function: &Function, path: &RankedPath, ranking: &Ranking) -> 
     if !varies && !waits {
         return Vec::new();
     }
-    let turns = DISTANCE.div_ceil(length.max(1)).min(MOST_TURNS) as u32;
     let mut loads = predictable_loads(loads_on_path(function, path.path));
     loads.retain(|load| match load.shape {
         LoadShape::Induction { stride } => stride.unsigned_abs() >= FAR,
@@ -92,26 +115,65 @@ pub fn prefetches(function: &Function, path: &RankedPath, ranking: &Ranking) -> 
         | LoadShape::Through { .. }
         | LoadShape::Field { .. }
         | LoadShape::Outer { .. }
+        | LoadShape::Rows { .. }
         | LoadShape::Geometric { .. } => true,
     });
-    let loads = loads.into_iter().filter_map(|load| {
-        let iterations = iterations(function, load.block)?;
-        let turns = turns.min(iterations as u32 / 2);
-        (iterations >= FEWEST_ITERATIONS).then_some((load, turns.max(1)))
+    let distances = loads.iter().map(|load| {
+        // A path with copies of one load runs several turns of the load's own loop.
+        let copies = loads.iter().filter(|other| is_copy(load, other)).count() as u64;
+        let turns = (DISTANCE * copies).div_ceil(length.max(1));
+        let iterations = iterations(function, *load)?;
+        let most = MOST_TURNS.min(iterations as u64 / 2);
+        (iterations >= FEWEST_ITERATIONS).then_some((*load, turns.min(most).max(1) as u32))
     });
-    loads.collect()
+    distances.flatten().collect()
 }
 
-/// How many iterations the innermost loop around a block has on average. `None` outside of loops.
-fn iterations(function: &Function, block: u32) -> Option<f64> {
+/// Whether the innermost loop around a block contains another loop.
+fn has_inner_loop(function: &Function, block: u32) -> bool {
+    let Ok(cfg) = uncut_graph_of(&function.map) else {
+        return false;
+    };
+    let loops = Loops::new(&cfg, &Dominators::new(&cfg));
+    let around = loops.innermost(BlockId(block));
+    loops
+        .all()
+        .iter()
+        .any(|inner| inner.parent.is_some() && inner.parent == around)
+}
+
+/// Whether two loads are the same load of the source, in rows.
+fn is_copy(load: &Load, other: &Load) -> bool {
+    load == other
+        || matches!(load.shape, LoadShape::Rows { .. })
+            && (load.place, load.shape) == (other.place, other.shape)
+}
+
+/// How many iterations the innermost loop around a load has on average. If the load is in rows, the
+/// loop around this one counts, too. `None` outside of loops.
+fn iterations(function: &Function, load: Load) -> Option<f64> {
     let cfg = uncut_graph_of(&function.map).ok()?;
     let loops = Loops::new(&cfg, &Dominators::new(&cfg));
-    let inside = &loops.all()[loops.innermost(BlockId(block))?];
+    let innermost = loops.innermost(BlockId(load.block))?;
+    let outer = match load.shape {
+        LoadShape::Rows { .. } => loops.all()[innermost].parent,
+        LoadShape::Induction { .. }
+        | LoadShape::Chain { .. }
+        | LoadShape::Through { .. }
+        | LoadShape::Field { .. }
+        | LoadShape::Outer { .. }
+        | LoadShape::Geometric { .. } => None,
+    };
     let flow = function.flow();
-    let all = flow.blocks[inside.head.index()].to_f64();
-    let back = inside.back_edges.iter();
-    let back: i64 = back.map(|edge| flow.edges[edge.index()]).sum();
-    Some(all / (all - back as f64).max(1.0))
+    let average = |index: usize| {
+        let inside = &loops.all()[index];
+        let all = flow.blocks[inside.head.index()].to_f64();
+        let back = inside.back_edges.iter();
+        let back: i64 = back.map(|edge| flow.edges[edge.index()]).sum();
+        all / (all - back as f64).max(1.0)
+    };
+    let averages = [innermost].into_iter().chain(outer).map(average);
+    averages.reduce(f64::max)
 }
 
 /// Whether rare and long executions make up most of a path's net variation: at most one sample in
@@ -140,6 +202,7 @@ fn predictable_loads(mut loads: Vec<Load>) -> Vec<Load> {
         | LoadShape::Through { .. }
         | LoadShape::Field { .. }
         | LoadShape::Outer { .. }
+        | LoadShape::Rows { .. }
         | LoadShape::Geometric { .. } => true,
     };
     loads.retain(leaves_its_line);
@@ -160,6 +223,7 @@ fn keep_one_of_each(function: &Function, loads: &mut Vec<Load>) {
             | LoadShape::Induction { .. }
             | LoadShape::Field { .. }
             | LoadShape::Outer { .. }
+            | LoadShape::Rows { .. }
             | LoadShape::Geometric { .. } => {
                 let user_frame = frames(&function.map, &load.place).last();
                 (
@@ -181,7 +245,7 @@ fn priority(shape: LoadShape) -> (u8, i64) {
         LoadShape::Chain { .. } => (0, 0),
         LoadShape::Field { .. } => (1, 0),
         LoadShape::Outer { .. } => (2, 0),
-        LoadShape::Through { .. } => (3, 0),
+        LoadShape::Through { .. } | LoadShape::Rows { .. } => (3, 0),
         LoadShape::Geometric { through, .. } => (4, i64::from(!through)),
         LoadShape::Induction { stride } => (5, stride.saturating_abs().saturating_neg()),
     }

@@ -7,8 +7,8 @@
 //! ```text
 //! list of loads: z block - previous load's block  place
 //!                1 byte shape: 0 induction, 1 chain, 2 through, 3 field, 4 outer, 5 geometric,
-//!                6 geometric and through
-//!                z the stride (shapes 0, 2, 4), the offset (1, 3), or the factor (5, 6)
+//!                6 geometric and through, 7 rows
+//!                z the stride (shapes 0, 2, 4, 7), the offset (1, 3), or the factor (5, 6)
 //! ```
 //! Example: a load in block 2 at line 5, column 9 of scope 0. The address grows by 4 bytes each
 //! turn. The previous place has line 5, too: `01 04 00 00 09 00 08`.
@@ -68,6 +68,12 @@ pub enum LoadShape {
         /// Whether the load is not of the element, but of what the element points to: `a[i]->cost`.
         through: bool,
     },
+    /// The address is computed from an element of a row, and each row begins where the row before
+    /// it ends: `b[a[i]]` with an inner loop over the row's `i`, as in a graph or a sparse matrix.
+    Rows {
+        /// Bytes from one element to the next.
+        stride: i64,
+    },
 }
 
 impl LoadShape {
@@ -79,6 +85,7 @@ impl LoadShape {
             Self::Field { offset } => (3, offset),
             Self::Outer { stride } => (4, stride),
             Self::Geometric { factor, through } => (5 + u8::from(through), factor),
+            Self::Rows { stride } => (7, stride),
         }
     }
 
@@ -93,6 +100,7 @@ impl LoadShape {
                 factor: number,
                 through: code == 6,
             }),
+            7 => Some(Self::Rows { stride: number }),
             _ => None,
         }
     }

@@ -335,6 +335,7 @@ impl AdviceRecord {
             LoadShape::Through { stride } => ("through", stride),
             LoadShape::Field { offset } => ("field", offset),
             LoadShape::Outer { stride } => ("outer", stride),
+            LoadShape::Rows { stride } => ("rows", stride),
             LoadShape::Geometric { factor, .. } => ("geometric", factor),
         };
         let place = places_of(function, &[load.place]).pop();

@@ -1,6 +1,6 @@
 //! A hash table with linear probing, called a segment. It has the counters of a hashed function's
-//! paths, or those of a function's values: `SiteValue` in the crate `holloway-format` packs a value and
-//! its place into one number. Both are called paths here.
+//! paths, or those of a function's values: `SiteValue` in the crate `holloway-format` packs a value
+//! and its place into one number. Both are called paths here.
 //!
 //! A segment has `2^bits` slots. A path's key is in the slot [`hash_slot`], or in a later slot with
 //! no free slot in between; after the last slot, the search continues at the first. A key never

@@ -28,7 +28,8 @@ pub const SLOT_SYMBOL: &str = "__holloway_slot";
 /// block or ring is in private memory.
 pub const ENTER_SYMBOL: &str = "__holloway_enter";
 
-/// Entry point: counts a path of a hashed function, or a value (the target of an indirect call, for example).
+/// Entry point: counts a path of a hashed function, or a value: the target of an indirect call, or
+/// the size of a memory operation.
 ///
 /// Signature: `extern fn(head: *mut u64, path: u64)`. `head` is the address of the function's
 /// segment pointer in the block. On AArch64, the call does not preserve `x0` to `x8` either.

@@ -17,8 +17,10 @@
 //! - have at most [`MOST_EDGES`] edges;
 //! - go the same way in at least four fifths of its executions;
 //! - have no computed jump, no unwinding, and no call that returns twice;
-//! - enter no loop from outside. That would be peeling, which LLVM does by the counts of edges, and a
-//!   loop with two entries is optimized by nothing.
+//! - enter no loop from outside. That would be peeling, which LLVM does by the counts of edges.
+//!
+//! If the windows of a loop lead all of its back edges to copies of its head, those that begin with a
+//! back edge are left out: the loop would have two entries, and is then optimized by nothing.
 //!
 //! Path cloning in production has similar limits (Propeller: at most 6 blocks, a flow ratio of 0.8,
 //! no indirect branches).
@@ -230,7 +232,8 @@ impl<'a> Routes<'a> {
             }
         }
         let branches = by_branch.into_values();
-        let chosen: Vec<Vec<usize>> = branches.flat_map(|branch| branch.choose(least)).collect();
+        let mut chosen: Vec<_> = branches.flat_map(|branch| branch.choose(least)).collect();
+        self.keep_heads(&mut chosen);
         match chosen.is_empty() {
             true => BTreeMap::new(),
             false => self.tails_of(&chosen),
@@ -302,7 +305,23 @@ impl<'a> Routes<'a> {
             .all(|index| around(from).any(|other| other == index))
     }
 
-    /// The executions of each edge after each beginning of these windows.
+    /// Leaves out the windows that begin with a back edge of a loop, if all back edges of the loop
+    /// would lead to copies of its head.
+    fn keep_heads(&self, windows: &mut Vec<Vec<usize>>) {
+        for natural_loop in self.loops.all() {
+            let back_edges = natural_loop.back_edges.iter().map(|edge| edge.index());
+            let back_edges: BTreeSet<usize> = back_edges.collect();
+            let first: BTreeSet<usize> = windows.iter().map(|window| window[0]).collect();
+            if back_edges.is_subset(&first) {
+                windows.retain(|window| !back_edges.contains(&window[0]));
+            }
+        }
+    }
+
+    /// The executions of each edge in the copies that these windows make.
+    ///
+    /// A path comes into copies by the first edge of a window, goes on in copies as long as it is the
+    /// beginning of a window, and comes back to the original blocks with the next edge.
     fn tails_of(&self, windows: &[Vec<usize>]) -> BTreeMap<Vec<usize>, Count> {
         let beginnings: BTreeSet<&[usize]> = windows
             .iter()
@@ -311,13 +330,17 @@ impl<'a> Routes<'a> {
         let mut tails = BTreeMap::new();
         for (hops, last, count) in &self.routes {
             let edges: Vec<usize> = hops.iter().map(|hop| hop.edge).collect();
-            for index in (*last).max(1)..edges.len() {
-                for start in index.saturating_sub(MOST_EDGES)..index {
-                    if beginnings.contains(&edges[start..index]) {
-                        let numbers = edges[start..=index].iter();
-                        let numbers = numbers.filter_map(|&edge| self.numbers[edge]);
-                        add(&mut tails, numbers.collect(), *count);
-                    }
+            let mut start = 0;
+            for index in 0..edges.len() {
+                let is_in_copy = start < index;
+                if is_in_copy && index >= *last {
+                    let numbers = edges[start..=index].iter();
+                    let numbers = numbers.filter_map(|&edge| self.numbers[edge]);
+                    add(&mut tails, numbers.collect(), *count);
+                }
+                if !beginnings.contains(&edges[start..=index]) {
+                    // The edge leaves the copies. An edge out of a copy leads into no window.
+                    start = index + 1;
                 }
             }
         }

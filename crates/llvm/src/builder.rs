@@ -225,6 +225,20 @@ impl<'m> Builder<'m> {
         value
     }
 
+    /// Loads a value of the type of another load, so many bytes away from it: with the alignment that
+    /// both places have.
+    pub fn load_near(&self, load: Instruction<'m>, pointer: Value<'m>, bytes: i64) -> Value<'m> {
+        let value = self.load_as(load, pointer);
+        let of_distance = 1u32.checked_shl(bytes.trailing_zeros());
+        // SAFETY: a load. The alignment is a power of two.
+        unsafe {
+            let alignment = (self.api().LLVMGetAlignment)(value.raw());
+            let alignment = of_distance.map_or(alignment, |limit| limit.min(alignment));
+            (self.api().LLVMSetAlignment)(value.raw(), alignment);
+        }
+        value
+    }
+
     /// Compares two numbers or pointers as an `icmp` does.
     pub fn compare_as(
         &self,

@@ -164,9 +164,11 @@ fn insert_in_rows<'m>(
         if seen.contains(&key) {
             return None;
         }
-        let limit = rows.limits.entry(elements);
-        let limit = *limit.or_insert_with(|| rows::limit(turns, &rows.walk, elements));
-        rows::prefetch(turns, &rows.walk, element, load, elements, limit?)?;
+        let limit = || {
+            let known = rows.limits.entry(elements);
+            *known.or_insert_with(|| rows::limit(turns, &rows.walk, elements))
+        };
+        rows::prefetch(turns, &rows.walk, element, load, elements, limit)?;
         Some(key)
     })
 }

@@ -127,18 +127,15 @@ impl Plan {
     /// apply only to what the optimizer makes of the early counts. They have no values, because the
     /// optimizer has used those of the early counts.
     pub fn add_late(&mut self, late: Self) {
-        for (key, mut function) in late.functions {
-            function.code = None;
-            function.targets.clear();
-            function.sizes.clear();
-            add_function(&mut self.late, key, function);
+        for (key, function) in late.functions {
+            add_function(&mut self.late, key, function.without_values());
         }
     }
 
     /// Adds late counts of functions, or of code of functions, that have none yet.
     pub fn add_new_late(&mut self, late: Self) {
-        for (key, mut function) in late.functions {
-            function.code = None;
+        for (key, function) in late.functions {
+            let function = function.without_values();
             self.late.entry(key).or_insert(function);
         }
     }
@@ -149,9 +146,11 @@ impl Plan {
         functions.map(|((name, hash), function)| (name, *hash, function))
     }
 
-    /// The number of functions with late counts.
+    /// The number of functions with late counts. A function with copied blocks has counts of its
+    /// code with and without the copies.
     pub fn late_functions(&self) -> usize {
-        self.late.len()
+        let names: BTreeSet<&Text> = self.late.keys().map(|(name, _)| name).collect();
+        names.len()
     }
 
     /// The late counts of the function with this linkage name and graph.

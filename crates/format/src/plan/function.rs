@@ -81,6 +81,16 @@ impl FunctionPlan {
         edges.fold(self.calls, Count::saturating_add)
     }
 
+    /// The executions alone, without values and code.
+    pub(super) fn without_values(self) -> Self {
+        Self {
+            code: None,
+            targets: BTreeMap::new(),
+            sizes: BTreeMap::new(),
+            ..self
+        }
+    }
+
     /// Adds the counts of another run.
     pub(super) fn add(&mut self, other: Self) {
         self.code = match (self.code.take(), other.code) {

@@ -53,8 +53,9 @@ pub(crate) struct OptimizeOptions {
     /// Write the plan that was used
     #[arg(long, value_name = "PLAN", value_hint = ValueHint::FilePath)]
     pub(crate) write_plan: Option<PathBuf>,
-    /// Look for branches that are decided by the path before them, and copy the blocks of such paths
-    #[arg(long)]
+    /// Look for branches that are decided by the path before them, and copy the blocks of such paths.
+    /// A plan has such paths if `holloway plan train --paths` made it
+    #[arg(long, conflicts_with_all = ["plan", "profile"])]
     pub(crate) paths: bool,
     /// Rounds in which each build runs once, and as many pairs of the plain program with itself
     #[arg(long, value_name = "N", default_value = "10")]

@@ -15,8 +15,8 @@
 //! 3. `builds`: link each build in several orders of functions. `measure`: run the builds in
 //!    interleaved rounds, after pairs of the program with itself. Compare what they print, and count
 //!    their instructions.
-//! 4. `later_steps`: measure copied paths, prefetches, and the order of functions in rounds of their own, on top of
-//!    the steps that were kept.
+//! 4. `later_steps`: measure copied paths, prefetches, and the order of functions in rounds of their
+//!    own, on top of the steps that were kept.
 //! 5. `holloway_analysis::paired` decides, and `holloway_report::optimize` reports.
 
 mod builds;

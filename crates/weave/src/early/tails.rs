@@ -11,7 +11,8 @@
 //! module, and all other edges lie between them.
 //!
 //! The tails that begin with the same edges share copies: they are a tree. Each inner node of the
-//! tree is a copied block, and its children are the block's outcomes.
+//! tree is a copied block, and its children are the block's outcomes. A tail counts the executions of
+//! its last edge in the copies of the edges before it. So each node has the count of one tail.
 //!
 //! Example: `tail 90 3-5` and `tail 10 3-6`, where edge 3 leads to block b and edges 5 and 6 lead out
 //! of it. Block b is copied for edge 3. In the copy, the branch has the weights 90 and 10, and in b
@@ -34,8 +35,11 @@ use crate::selection::functions_with_code;
 /// LLVM can compile in reasonable time.
 const MOST_INSTRUCTIONS: usize = 4096;
 
-/// The beginning of the names of numbered blocks.
-const NUMBERED: &str = "holloway.";
+/// The most steps of a tail. Training makes far fewer. Trees are as deep as tails are long.
+const MOST_STEPS: usize = 64;
+
+/// The beginning of the names of numbered blocks. Names in the source have no spaces.
+const NUMBERED: &str = "holloway block ";
 
 /// An edge of the module: a block, by its number in the function, and the first of the parallel
 /// edges to one block.
@@ -61,19 +65,28 @@ pub(super) fn number_blocks(module: &Module<'_>) {
     }
 }
 
-/// The tails of a function in steps of the module. Leaves out those that have no edge of the module,
-/// because they begin between the two sides of a select.
+/// The tails of a function in steps of the module. Leaves out those that begin between the two sides
+/// of a select, go by one side of a select, or end within a step.
 pub(super) fn tails(lowered: &LoweredFunction<'_>, plan: &FunctionPlan) -> Vec<Tail> {
     let numbered = numbered_edges(lowered);
     let tail = |(edges, count): (&Vec<usize>, &holloway_format::Count)| {
         let ids = edges.iter().map(|&edge| numbered.get(edge).copied());
         let ids: Vec<usize> = ids.collect::<Option<_>>()?;
         let (&first, rest) = ids.split_first()?;
-        let first = step_into(lowered, first)?;
-        let rest = rest.iter().filter_map(|&id| step(lowered, id));
-        let steps = std::iter::once(first).chain(rest).collect();
-        let count = count.0;
-        Some(Tail { steps, count })
+        let (&last, between) = rest.split_last()?;
+        let mut steps = vec![step_into(lowered, first)?];
+        for &id in between {
+            match step(lowered, id) {
+                Some(step) => steps.push(step),
+                None if is_only_way(lowered, id) => {}
+                None => return None,
+            }
+        }
+        steps.push(step(lowered, last)?);
+        (steps.len() <= MOST_STEPS).then_some(Tail {
+            steps,
+            count: count.0,
+        })
     };
     plan.tails.iter().filter_map(tail).collect()
 }
@@ -98,6 +111,12 @@ fn step(lowered: &LoweredFunction<'_>, id: usize) -> Option<Step> {
     Some(Step { block, successor })
 }
 
+/// Whether control can go on by this edge only: between two parts of a block, or of a split edge.
+fn is_only_way(lowered: &LoweredFunction<'_>, id: usize) -> bool {
+    let from = lowered.cfg.edges()[id].from;
+    lowered.cfg.successors(from).len() == 1
+}
+
 /// The step of an edge, or of the edge before it if this one leaves the block of a split edge.
 fn step_into(lowered: &LoweredFunction<'_>, id: usize) -> Option<Step> {
     if let Some(step) = step(lowered, id) {
@@ -110,9 +129,10 @@ fn step_into(lowered: &LoweredFunction<'_>, id: usize) -> Option<Step> {
     step(lowered, before as usize)
 }
 
-/// Where paths go on after an edge, and how often they took it.
+/// Where paths go on after an edge.
 #[derive(Default)]
 struct Node {
+    /// How often they took the edge, after the edges before it. 0 for the first edge.
     count: u64,
     next: Tree,
 }
@@ -135,11 +155,14 @@ pub(super) fn copy_blocks<'m>(
     let mut tree = Tree::new();
     for tail in tails.iter().filter(|tail| is_path(&blocks, &tail.steps)) {
         let mut level = &mut tree;
-        for &step in &tail.steps {
-            let node = level.entry(step).or_default();
-            node.count = node.count.saturating_add(tail.count);
-            level = &mut node.next;
+        let Some((last, before)) = tail.steps.split_last() else {
+            continue;
+        };
+        for &step in before {
+            level = &mut level.entry(step).or_default().next;
         }
+        let node = level.entry(*last).or_default();
+        node.count = node.count.saturating_add(tail.count);
     }
     let mut copier = Copier {
         function,

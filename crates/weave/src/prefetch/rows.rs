@@ -63,15 +63,15 @@ pub(super) fn limit<'m>(
     Some(builder.select(is_exact, limit, last.kind().int(least)))
 }
 
-/// Prefetches the address that is computed from the element so many elements ahead. `limit` is the
-/// position before which the loop reaches that element.
+/// Prefetches the address that is computed from the element so many elements ahead. `limit` computes
+/// the position before which the loop reaches that element, if all other checks pass.
 pub(super) fn prefetch<'m>(
     turns: &LoopTurns<'_, 'm>,
     walk: &RowWalk<'m>,
     element: RowElement<'m>,
     load: Instruction<'m>,
     elements: i64,
-    limit: Value<'m>,
+    limit: impl FnOnce() -> Option<Value<'m>>,
 ) -> Option<()> {
     let place = element.load.value().operand(0);
     let bytes = walk.stride.checked_mul(elements)?;
@@ -85,6 +85,7 @@ pub(super) fn prefetch<'m>(
     if place.kind() != Type::pointer(load.module()) || !is_after {
         return None;
     }
+    let limit = limit()?;
     let builder = Builder::before(load);
     let (root, added) = element.position;
     let position = match added {
@@ -94,7 +95,7 @@ pub(super) fn prefetch<'m>(
     let (left, right) = walk.in_order(position, limit);
     let reaches = builder.compare_as(walk.is_below, left, right);
     let place = builder.select(reaches, offset(&builder, place, bytes), place);
-    let ahead = builder.load_as(element.load, place);
+    let ahead = builder.load_near(element.load, place, bytes);
     builder.prefetch(copy(&builder, &path, element.load.value(), ahead));
     Some(())
 }

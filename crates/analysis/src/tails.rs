@@ -14,7 +14,7 @@
 //! one of the remaining executions, and so on. A window must
 //! - save at least a 200th of the program's branch executions ([`least_savings`]), and a 64th of that
 //!   more for each copied instruction;
-//! - have at most [`MOST_EDGES`] edges;
+//! - have at most `MOST_EDGES` edges;
 //! - go the same way in at least four fifths of its executions;
 //! - have no computed jump, no unwinding, and no call that returns twice;
 //! - enter no loop from outside. That would be peeling, which LLVM does by the counts of edges.
@@ -28,7 +28,7 @@
 //! Example: the paths b0 b1 b3 b4 and b0 b2 b3 b5 run 50 times each. Alone, b3 has a minority of 50.
 //! The window b1→b3 saves all of it, with a copy of b3 that always leads to b4.
 //!
-//! Cost: the edges of the sequences of paths that ran, times [`MOST_EDGES`].
+//! Cost: the edges of the sequences of paths that ran, times `MOST_EDGES`.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

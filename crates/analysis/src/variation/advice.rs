@@ -73,7 +73,7 @@ pub fn loads(function: &Function, path: &RankedPath) -> Vec<Load> {
 }
 
 /// The loads that a machine should prefetch, each with the number of iterations ahead: the
-/// [`waiting_loads`], but no loads of a list with turns of less than [`LONG_TURN`] instructions.
+/// [`waiting_loads`], but no loads of a list with turns of less than `LONG_TURN` instructions.
 pub fn prefetches(function: &Function, path: &RankedPath, ranking: &Ranking) -> Vec<(Load, u32)> {
     let length = regenerate(function, path.path).map_or(0, |path| instructions(function, &path));
     let mut loads = waiting_loads(function, path, ranking);

@@ -20,17 +20,21 @@ use crate::bench::{
 use crate::suite;
 use crate::workspace::{BuildProfile, build_holloway, root};
 use anyhow::{Context, Result, ensure};
-use holloway_tests::tool::{clean, holloway_command, installed, run_ok, scratch};
+use holloway_tests::tool::{clean, holloway_command, installed, run_ok, run_within, scratch};
 use holloway_tests::workload::{Flavor, Scale, Workload};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 use wait4::Wait4 as _;
 
 /// The programs of the page.
 const PROGRAMS: [&str; 7] = [
     "bzip2", "lua", "minisat", "sqlite", "zlib", "json", "markdown",
 ];
+
+/// The longest training. SQLite, a single module, is compiled four times.
+const TRAINING_TIME: Duration = Duration::from_secs(1200);
 
 /// The text before the table.
 const HEAD: &str = "\
@@ -219,7 +223,9 @@ pub(crate) fn holloway_optimized(
         let mut train = holloway_command(["plan", "train"]);
         train.arg("-o").arg(&all).arg(plain);
         train.arg("--").args(command.get_args());
-        run_ok(train.current_dir(training))?;
+        let output = run_within(train.current_dir(training), TRAINING_TIME)?;
+        let output = output.context("training does not end")?;
+        ensure!(output.status.success(), "training failed: {}", output.stderr);
         selects::remove_marks(&all, &all)?;
         remove_late_counts(&all, &early)?;
         for ((_, apply), plan) in builds.iter_mut().zip([early, all]) {

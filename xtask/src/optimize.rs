@@ -225,7 +225,11 @@ pub(crate) fn holloway_optimized(
         train.arg("--").args(command.get_args());
         let output = run_within(train.current_dir(training), TRAINING_TIME)?;
         let output = output.context("training does not end")?;
-        ensure!(output.status.success(), "training failed: {}", output.stderr);
+        ensure!(
+            output.status.success(),
+            "training failed: {}",
+            output.stderr
+        );
         selects::remove_marks(&all, &all)?;
         remove_late_counts(&all, &early)?;
         for ((_, apply), plan) in builds.iter_mut().zip([early, all]) {

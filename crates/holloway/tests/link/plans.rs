@@ -107,6 +107,7 @@ fn a_module_that_is_invalid_after_a_step_is_compiled_without_counts() {
     let steps = [
         "attaching the plan",
         "calling targets directly",
+        "making code for sizes",
         "attaching the late counts",
         "inserting prefetches",
     ];

@@ -21,12 +21,13 @@ pub fn show(plan: &Plan, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let total = sum(functions.iter().map(|(weight, ..)| *weight));
     writeln!(
         out,
-        "{} of {} ran, {} of edges, {}, {} with late counts, {} to prefetch",
+        "{} of {} ran, {} of edges, {}, {} with late counts, {} to copy, {} to prefetch",
         grouped(functions.len() as u64),
         plural(plan.functions().len() as u64, "function"),
         plural(total.0, "execution"),
         unpredictable_branches(plan.unpredictable_branches()),
         plural(plan.late_functions() as u64, "function"),
+        plural(plan.tail_count() as u64, "path"),
         plural(plan.prefetch_count() as u64, "load")
     )?;
     functions.sort_by_key(|(weight, _, name)| (Reverse(*weight), *name));

@@ -1,5 +1,5 @@
-//! Fills plans with random numbers. A plan only says what is frequent. So a program that is optimized
-//! by any plan must do what it does without one.
+//! Fills plans with random numbers. A plan says what is frequent, and not what is possible. So a
+//! program must print the same with any plan as without one.
 
 use crate::corpus::Random;
 use anyhow::{Context, Result};

@@ -19,8 +19,9 @@
 //! - have no computed jump, no unwinding, and no call that returns twice;
 //! - enter no loop from outside. That would be peeling, which LLVM does by the counts of edges.
 //!
-//! If the windows of a loop lead all of its back edges to copies of its head, those that begin with a
-//! back edge are left out: the loop would have two entries, and is then optimized by nothing.
+//! A back edge is an edge from within a loop to its head. At least one back edge of each loop keeps
+//! leading to the head itself. Otherwise the loop would have two entries, and LLVM does not optimize
+//! such loops. So if all back edges begin windows, all these windows are left out.
 //!
 //! Path cloning in production has similar limits (Propeller: at most 6 blocks, a flow ratio of 0.8,
 //! no indirect branches).

@@ -2,8 +2,8 @@
 //! longer than its instructions take.
 //!
 //! The rule and the loads are those of [`waiting_loads`]. `holloway optimize` inserts prefetches
-//! for most of them. A person may also change the data: put what is used together into one cache
-//! line, or replace a list by an array.
+//! for most of them. A person may also change the data: place members that are used together in one
+//! cache line, or use an array in place of a list.
 //!
 //! Bound: the larger one of the path's certain net variation, and the median's cycles above one for
 //! each instruction, times the executions; but no more than the path's time.

@@ -65,8 +65,9 @@ pub(super) fn number_blocks(module: &Module<'_>) {
     }
 }
 
-/// The tails of a function in steps of the module. Leaves out those that begin between the two sides
-/// of a select, go by one side of a select, or end within a step.
+/// The tails of a function, as edges of the module. A side of a select is no edge of the module. So a
+/// tail with such an edge is left out. A tail that ends within an edge of the module is left out, too,
+/// because the plan also has it without its last edge.
 pub(super) fn tails(lowered: &LoweredFunction<'_>, plan: &FunctionPlan) -> Vec<Tail> {
     let numbered = numbered_edges(lowered);
     let tail = |(edges, count): (&Vec<usize>, &holloway_format::Count)| {

@@ -15,7 +15,7 @@
 //! - Each of its iterations loads its row's end, from an address that grows by a constant. So the
 //!   last iteration's address is known, and the program will load from it.
 //! - The loop changes neither the rows' ends nor the pointer to the array ([`is_unchanged`]). So
-//!   the number there is the one that the program will load.
+//!   the last row's end has the same value now as when the program loads it.
 
 use holloway_llvm::{Builder, Instruction, Type, Value};
 

@@ -9,7 +9,7 @@ use super::addresses::offset;
 use crate::loads::LoopAccesses;
 use crate::lower::{CallAttributes, LoweredFunction};
 
-/// A loop, and what is known about the function around it.
+/// A loop, with the analyses of its function: dominators, loops, and the loads of this loop.
 #[derive(Clone, Copy)]
 pub(super) struct LoopTurns<'a, 'm> {
     pub(super) lowered: &'a LoweredFunction<'m>,

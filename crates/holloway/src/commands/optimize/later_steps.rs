@@ -122,8 +122,8 @@ impl LaterSteps<'_> {
     }
 
     /// Measures a build together with the plain build, the base, and the build that is kept. If the
-    /// new build is faster than the one that is kept, it takes its place. Then it is the base of the
-    /// next step, too.
+    /// new build is faster than the kept one, the new build is kept from then on, and the next step
+    /// adds to it.
     fn measure(&mut self, build: Build, programs: Vec<PathBuf>) -> Result<(Measurement, Gain)> {
         let compared = [Build::Plain, self.base, self.kept];
         let compared = compared.map(|build| (build, self.builds[&build].clone()));

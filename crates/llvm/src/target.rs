@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString, c_char};
 use std::fmt;
 use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
 
 use crate::context::take_message;
 use crate::error::LlvmError;
@@ -207,7 +208,12 @@ fn no_target(triple: &str, text: &str) -> LlvmError {
     }
 }
 
+/// LLVM's list of targets has no lock of its own: two threads that register the same target at
+/// once put it into the list twice, and LLVM then cannot choose between the two.
+static TARGETS: Mutex<()> = Mutex::new(());
+
 fn target_of(library: &Library, triple: &str) -> Result<*mut LTarget, LlvmError> {
+    let _list = TARGETS.lock().unwrap_or_else(PoisonError::into_inner);
     register_target(library, triple);
     let text = CString::new(triple).map_err(|_| no_target(triple, "the triple has a NUL byte"))?;
     let mut target = std::ptr::null_mut();
@@ -222,7 +228,7 @@ fn target_of(library: &Library, triple: &str) -> Result<*mut LTarget, LlvmError>
 }
 
 /// Registers the code generator for the triple's architecture, if the library has it. Calling the
-/// function again has no effect.
+/// function again has no effect. The caller holds [`TARGETS`].
 fn register_target(library: &Library, triple: &str) {
     let arch = match triple.split('-').next().unwrap_or_default() {
         "x86_64" | "i686" | "i586" | "i386" => "X86",

@@ -336,6 +336,54 @@ fn the_selects_are_a_step_of_their_own() {
     }
 }
 
+/// The plan makes selects of the branches of both searches, which is wrong for one of them.
+#[test]
+fn a_step_that_does_not_help_is_tried_without_one_function() {
+    let scratch = scratch("optimize-blame").unwrap();
+    let folder = scratch.path();
+    let source = tests_directory().join("workloads/selects/both.c");
+    let program = cc(folder, &source, &["--embed"], "both");
+    let args = ["60000", "20000"];
+    let words = ["plan", "train", "-o", "own.plan", "./both", "--"];
+    run_ok(holloway(folder, &words).args(args)).unwrap();
+    let text = std::fs::read_to_string(folder.join("own.plan")).unwrap();
+    let (early, _) = text.split_once("\nlate\n").unwrap();
+    let marked = |function: &str| match function.lines().next() {
+        Some(line) if line.ends_with(" find_turn") => {
+            format!("{}\nunpredictable 3 360000", function.trim_end())
+        }
+        _ => function.to_owned(),
+    };
+    let functions: Vec<String> = early.split("\nfunction ").map(marked).collect();
+    let wrong = format!("{}\nend\n", functions.join("\nfunction "));
+    std::fs::write(folder.join("wrong.plan"), wrong).unwrap();
+
+    let words = ["optimize", "-o", "fast", "--pairs", "3", "--orders", "1"];
+    let mut optimize = holloway(folder, &words);
+    optimize.args(["--plan", "wrong.plan", "--format", "json", "./both", "--"]);
+    let output = run_ok(optimize.args(args)).unwrap();
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["unpredictable_branches"], 2, "{json}");
+    // Times decide whether selects help, and without which function.
+    let list = |key: &str| json[key].as_array().unwrap().clone();
+    let (kept, blamed) = (list("kept"), list("blamed"));
+    for blamed in &blamed {
+        assert!(kept.contains(&blamed["step"]), "{json}");
+        assert!(blamed["low"].as_f64().unwrap() > 0.0, "{json}");
+    }
+    let code = |function| disassembly(&folder.join("fast"), function).contains("cmov");
+    let selects = ["find_turn", "find_random"].map(code);
+    let is_blamed = |function| blamed.iter().any(|blamed| blamed["function"] == function);
+    let expected = match kept.contains(&Value::from("selects")) {
+        true => ["find_turn", "find_random"].map(|function| !is_blamed(function)),
+        false => [false, false],
+    };
+    assert_eq!(selects, expected, "{json}");
+    let [expected, optimized] = [&program, &folder.join("fast")]
+        .map(|program| run_ok(Command::new(program).args(args)).unwrap().text());
+    assert_eq!(optimized, expected);
+}
+
 /// The branch at the join is decided by the way to it, and the loop has the period 2.
 #[test]
 fn copied_paths_are_a_step_of_their_own() {

@@ -144,6 +144,16 @@ impl Verdict {
     }
 }
 
+/// Chooses the part of a step that is to blame if the step does not help. `gains` has, for each part,
+/// what the step gains if this part is left out. Returns the part with the greatest gain, among
+/// those whose gain time can tell from noise.
+pub fn blamed(gains: &[Gain], noise: Gain) -> Option<usize> {
+    let parts = gains.iter().enumerate();
+    let helps = parts.filter(|(_, gain)| Verdict::by_time(**gain, noise).keeps());
+    let best = helps.max_by(|(_, one), (_, other)| one.median.total_cmp(&other.median));
+    best.map(|(part, _)| part)
+}
+
 /// Whether a machine is too noisy, by the gain of A/A pairs.
 pub fn is_noisy(noise: Gain) -> bool {
     noise.median.abs() > QUIET
@@ -210,6 +220,19 @@ mod tests {
         check(&[0.9; 3], noisy, None, Verdict::TooNoisy);
         check(&[0.9; 3], noisy, fewer(996), Verdict::TooNoisy);
         check(&[1.1; 3], noisy, fewer(990), Verdict::FewerInstructions);
+    }
+
+    #[test]
+    fn the_part_whose_absence_helps_most_is_to_blame() {
+        let quiet = gain(&[1.0; 3]);
+        let noisy = gain(&[0.98, 1.03, 1.02]);
+        let [loss, small, large] = [[1.1; 3], [0.99; 3], [0.9; 3]].map(|times| gain(&times));
+        let unclear = gain(&[0.7, 1.0, 1.1, 0.9]);
+        assert_eq!(blamed(&[small, large, loss, unclear], quiet), Some(1));
+        assert_eq!(blamed(&[small, loss], quiet), Some(0));
+        assert_eq!(blamed(&[small, loss], noisy), None);
+        assert_eq!(blamed(&[unclear, loss], quiet), None);
+        assert_eq!(blamed(&[], quiet), None);
     }
 
     #[test]

@@ -80,6 +80,7 @@ mod code;
 mod counts;
 mod error;
 mod function;
+mod functions;
 mod lines;
 mod read;
 mod write;

@@ -7,5 +7,7 @@ mod tests;
 mod text;
 
 pub use json::json;
-pub use optimization::{Measurement, Optimization, OrderStep, PathsStep, PlanSource, PrefetchStep};
+pub use optimization::{
+    BlamedFunction, Measurement, Optimization, OrderStep, PathsStep, PlanSource, PrefetchStep, Step,
+};
 pub use text::write;

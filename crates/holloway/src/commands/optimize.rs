@@ -15,12 +15,16 @@
 //! 3. `builds`: link each build in several orders of functions. `measure`: run the builds in
 //!    interleaved rounds, after pairs of the program with itself. Compare what they print, and count
 //!    their instructions.
+//!    `first_steps`: early counts, selects, and late counts, all in the same rounds.
 //! 4. `later_steps`: measure copied paths, prefetches, and the order of functions in rounds of their
 //!    own, on top of the steps that were kept.
-//! 5. `holloway_analysis::paired` decides, and `holloway_report::optimize` reports.
+//! 5. `blame`: if a step does not help, look for one function without which it does.
+//! 6. `holloway_analysis::paired` decides, and `holloway_report::optimize` reports.
 
+mod blame;
 mod builds;
 pub(crate) mod carried;
+mod first_steps;
 mod later_steps;
 mod measure;
 mod names;
@@ -35,19 +39,18 @@ use std::process::{ExitCode, Stdio};
 
 use holloway_analysis::layout::random_orders;
 use holloway_analysis::old_plans::CarriedOver;
-use holloway_analysis::paired::{Instructions, Verdict};
 use holloway_format::{Plan, Text};
-use holloway_report::optimize::{self, Measurement, Optimization, PlanSource};
+use holloway_report::optimize::{self, BlamedFunction, Optimization, PlanSource, Step};
 
 use crate::cli::OutputFormat;
 use crate::cli::optimize::{OptimizeArgs, OptimizeOptions};
 use crate::failure::{Failure, Result};
 use crate::printing::write_out;
 use crate::status;
-use builds::{Build, Builds, Linker};
+use builds::{Build, Linker};
 use carried::Carried;
+use first_steps::{Decision, FirstSteps, Plans};
 use later_steps::LaterSteps;
-use measure::Measured;
 use training::Paths;
 
 /// Runs `holloway optimize`.
@@ -121,25 +124,53 @@ pub(crate) fn optimize(
         training::train_late(&carried, &mut without_selects, args, name)?;
     }
     let linker = linker(&carried, &plan, options.orders);
-    let [plan, without_selects] = [plan, without_selects].map(|plan| plan.without_tails());
-    let (builds, planned_functions) = build(&linker, &without_selects, &plan)?;
-    let measured = measure::measure(&carried, &builds, args, options.pairs)?;
-    let Decision {
-        kept,
-        early,
-        selects,
-        late,
-        late_instructions,
-    } = decide(&measured)?;
+    let order = plan.order().to_vec();
+    let mut plans = Plans {
+        plan: plan.without_tails(),
+        without_selects: without_selects.without_tails(),
+    };
+    let mut first = FirstSteps::measure(&linker, &plans, args, options.pairs)?;
+    let mut blamed = Vec::new();
+    if let Some(function) = first.blamed_for_early_counts(&linker, &plans, args, options.pairs) {
+        plans = plans.without_function(&function);
+        first = FirstSteps::measure(&linker, &plans, args, options.pairs)?;
+        if first.decision.kept != Build::Plain {
+            blamed.push(BlamedFunction {
+                step: Step::Early,
+                function: function.to_string(),
+                gain: first.decision.early.gain,
+            });
+        }
+    }
+    let FirstSteps {
+        builds,
+        planned_functions,
+        measured,
+        decision:
+            Decision {
+                kept,
+                early,
+                selects,
+                late,
+                late_instructions,
+            },
+    } = first;
     let noise = measured.noise;
     let instructions = measured.instructions(Build::Plain, Build::Early);
+    let Plans {
+        plan,
+        without_selects,
+    } = plans;
     let (base, plan_of_base) = match kept {
-        Build::Late => (kept, without_selects),
+        Build::Late => (kept, without_selects.clone()),
         Build::Selects => (kept, plan.without_late_counts()),
         Build::SelectsLate => (kept, plan.clone()),
-        Build::Plain | Build::Early | Build::Paths | Build::Prefetch | Build::Order => {
-            (Build::Early, without_selects.without_late_counts())
-        }
+        Build::Plain
+        | Build::Early
+        | Build::Paths
+        | Build::Prefetch
+        | Build::Order
+        | Build::Without(..) => (Build::Early, without_selects.without_late_counts()),
     };
     let mut steps = LaterSteps {
         linker,
@@ -150,13 +181,15 @@ pub(crate) fn optimize(
         plan: plan_of_base,
         builds,
         measured,
+        blamed,
     };
+    steps.retry(selects, late, &plan, &without_selects);
     let paths = steps.paths(&whole_plan, Paths::of(options.paths));
     let prefetch = steps.prefetch(&whole_plan);
-    let order = steps.order(plan.order());
+    let order = steps.order(&order);
     let kept_gain = match steps.kept {
         Build::Plain => None,
-        kept => Some(steps.measured.gain(Build::Plain, kept)?),
+        kept => Some(steps.measured.times.gain(Build::Plain, kept)?),
     };
     carried::copy_program(&steps.builds[&steps.kept][0], output)?;
     let optimization = Optimization {
@@ -175,6 +208,7 @@ pub(crate) fn optimize(
         paths,
         prefetch,
         order,
+        blamed: steps.blamed,
         kept: kept_gain,
         instructions,
         late_instructions,
@@ -201,97 +235,4 @@ fn linker<'a>(carried: &'a Carried, plan: &Plan, orders: NonZeroUsize) -> Linker
         _ => 0,
     };
     Linker::new(carried, random_orders(&names, count))
-}
-
-/// Builds the program with each step. A step that makes the same program as the steps before it has
-/// no build. Returns the builds, and the number of functions that the plan knows.
-///
-/// # Errors
-/// If the program cannot be linked, or the plan has no function of the program.
-fn build(linker: &Linker<'_>, without_selects: &Plan, plan: &Plan) -> Result<(Builds, u64)> {
-    let early = without_selects.without_late_counts();
-    let (_, planned_functions) = linker.carried.apply(&early, &[], Build::Early.name())?;
-    let early = linker.optimized(&early, Build::Early, None)?;
-    let early = early.expect("a program that is compared with none");
-    let mut builds = Builds::from([(Build::Plain, linker.plain()?), (Build::Early, early)]);
-    let selects = plan.without_late_counts();
-    let (has_selects, has_late_counts) =
-        (plan.unpredictable_branches() > 0, plan.late_functions() > 0);
-    let steps = [
-        (Build::Late, has_late_counts, without_selects, Build::Early),
-        (Build::Selects, has_selects, &selects, Build::Early),
-        (Build::SelectsLate, has_late_counts, plan, Build::Selects),
-    ];
-    for (build, is_wanted, plan, before) in steps {
-        let Some(before) = builds.get(&before).filter(|_| is_wanted) else {
-            continue;
-        };
-        if let Some(programs) = linker.optimized(plan, build, Some(before))? {
-            builds.insert(build, programs);
-        }
-    }
-    Ok((builds, planned_functions))
-}
-
-/// What the measurement says about each step, and the build that is kept.
-struct Decision {
-    kept: Build,
-    early: Measurement,
-    /// `None` if the step was not measured.
-    selects: Option<Measurement>,
-    late: Option<Measurement>,
-    late_instructions: Option<Instructions>,
-}
-
-/// Decides about the steps in turn: early counts, selects, late counts. The build with each step is
-/// compared with the last build that was kept.
-///
-/// # Errors
-/// If the builds take no measurable time.
-fn decide(measured: &Measured) -> Result<Decision> {
-    let noise = measured.noise;
-    let mut kept = Build::Plain;
-    let gain = measured.gain(kept, Build::Early)?;
-    let instructions = measured.instructions(kept, Build::Early);
-    let verdict = Verdict::new(gain, noise, instructions);
-    let early = Measurement { gain, verdict };
-    if verdict.keeps() {
-        kept = Build::Early;
-    }
-    let mut selects = None;
-    if measured.has(Build::Selects) {
-        let verdict = Verdict::by_time(measured.gain(kept, Build::Selects)?, noise);
-        let gain = measured.gain(Build::Early, Build::Selects)?;
-        selects = Some(Measurement { gain, verdict });
-        if verdict.keeps() {
-            kept = Build::Selects;
-        }
-    }
-    let (before, build) = match kept {
-        Build::Selects => (Build::Selects, Build::SelectsLate),
-        Build::Plain
-        | Build::Early
-        | Build::Late
-        | Build::SelectsLate
-        | Build::Paths
-        | Build::Prefetch
-        | Build::Order => (Build::Early, Build::Late),
-    };
-    let mut late = None;
-    if measured.has(build) {
-        let instructions = measured.instructions(kept, build);
-        let verdict = Verdict::new(measured.gain(kept, build)?, noise, instructions);
-        let gain = measured.gain(before, build)?;
-        late = Some(Measurement { gain, verdict });
-        if verdict.keeps() {
-            kept = build;
-        }
-    }
-    Ok(Decision {
-        kept,
-        early,
-        selects,
-        late,
-        late_instructions: measured.instructions(before, build),
-    })
 }

@@ -7,8 +7,9 @@ use holloway_analysis::paired::{Gain, is_noisy};
 use holloway_format::Count;
 use serde::Serialize;
 
-use super::optimization::{Optimization, PlanSource};
+use super::optimization::{BlamedFunction, Optimization, PlanSource};
 use crate::json::{SCHEMA, write_document};
+use crate::names::display;
 
 /// Writes the optimization as JSON, one object and a newline. Section `optimize` of docs/json.md
 /// explains the keys.
@@ -18,12 +19,13 @@ use crate::json::{SCHEMA, write_document};
 pub fn json(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()> {
     let (kept, dropped): (Vec<_>, Vec<_>) = optimization.steps().partition(|(_, is_kept)| *is_kept);
     let [kept, dropped] =
-        [kept, dropped].map(|steps| steps.into_iter().map(|(name, _)| name).collect());
+        [kept, dropped].map(|steps| steps.into_iter().map(|(step, _)| step.name()).collect());
     let document = Document {
         schema: SCHEMA,
         gain: optimization.kept.unwrap_or(optimization.early.gain).into(),
         kept,
         dropped,
+        blamed: optimization.blamed.iter().map(BlamedRecord::from).collect(),
         noise_percent: optimization.noise.median * 100.0,
         too_noisy: is_noisy(optimization.noise),
         pairs: optimization.pairs,
@@ -64,12 +66,13 @@ pub fn json(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()> 
 }
 
 #[derive(Serialize)]
-struct Document {
+struct Document<'a> {
     schema: u32,
     #[serde(flatten)]
     gain: GainRecord,
     kept: Vec<&'static str>,
     dropped: Vec<&'static str>,
+    blamed: Vec<BlamedRecord<'a>>,
     noise_percent: f64,
     too_noisy: bool,
     pairs: usize,
@@ -112,6 +115,26 @@ impl From<Summary> for MatchedRecord {
             changed_matched: summary.changed_matched,
             executions: summary.executions,
             matched: summary.matched,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct BlamedRecord<'a> {
+    step: &'static str,
+    function: String,
+    linkage_name: &'a str,
+    #[serde(flatten)]
+    gain: GainRecord,
+}
+
+impl<'a> From<&'a BlamedFunction> for BlamedRecord<'a> {
+    fn from(blamed: &'a BlamedFunction) -> Self {
+        Self {
+            step: blamed.step.name(),
+            function: display(&blamed.function, ""),
+            linkage_name: &blamed.function,
+            gain: blamed.gain.into(),
         }
     }
 }

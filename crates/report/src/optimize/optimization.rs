@@ -3,18 +3,48 @@
 use holloway_analysis::old_plans::Summary;
 use holloway_analysis::paired::{Gain, Instructions, Verdict};
 
-/// The name of the step that uses the counts before the optimizer.
-pub(super) const EARLY: &str = "early";
-/// The name of the step that makes selects of unpredictable branches.
-pub(super) const SELECTS: &str = "selects";
-/// The name of the step that uses the counts after the optimizer.
-pub(super) const LATE: &str = "late";
-/// The step that copies paths, as JSON names it.
-pub(super) const PATHS: &str = "paths";
-/// The step that prefetches, as JSON names it.
-pub(super) const PREFETCH: &str = "prefetch";
-/// The step that orders functions, as JSON names it.
-pub(super) const ORDER: &str = "order";
+/// A step of an optimization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// The counts before the optimizer.
+    Early,
+    /// Selects of unpredictable branches.
+    Selects,
+    /// The counts after the optimizer.
+    Late,
+    /// Copied paths.
+    Paths,
+    /// Prefetches.
+    Prefetch,
+    /// The order of functions.
+    Order,
+}
+
+impl Step {
+    /// The name in JSON and on the file system.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Early => "early",
+            Self::Selects => "selects",
+            Self::Late => "late",
+            Self::Paths => "paths",
+            Self::Prefetch => "prefetch",
+            Self::Order => "order",
+        }
+    }
+
+    /// The name in text.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Early => "early counts",
+            Self::Selects => "selects",
+            Self::Late => "late counts",
+            Self::Paths => "paths",
+            Self::Prefetch => "prefetches",
+            Self::Order => "order",
+        }
+    }
+}
 
 /// An optimization of a program, and its measurement.
 #[derive(Clone, Debug)]
@@ -51,6 +81,8 @@ pub struct Optimization {
     pub prefetch: PrefetchStep,
     /// The step that orders functions.
     pub order: OrderStep,
+    /// The functions that are left out of steps which do not help with them.
+    pub blamed: Vec<BlamedFunction>,
     /// The gain of all kept steps over the program. `None` if none is kept.
     pub kept: Option<Gain>,
     /// The instructions that the program and the one with early counts execute, if they were
@@ -172,22 +204,39 @@ pub struct Measurement {
     pub verdict: Verdict,
 }
 
+/// A function that is left out of a step: the step helps without it.
+#[derive(Clone, Debug)]
+pub struct BlamedFunction {
+    /// The step.
+    pub step: Step,
+    /// The linkage name of the function.
+    pub function: String,
+    /// What the step gains without the function.
+    pub gain: Gain,
+}
+
 impl Optimization {
-    /// The names of the steps that were measured, and whether each is kept.
-    pub(super) fn steps(&self) -> impl Iterator<Item = (&'static str, bool)> {
+    /// The steps that were measured, and whether each is kept.
+    pub(super) fn steps(&self) -> impl Iterator<Item = (Step, bool)> {
         let is_kept = |step: Option<Measurement>| step.map(|step| step.verdict.keeps());
         let steps = [
             // Early counts are part of every other step.
-            (EARLY, Some(self.is_optimized())),
-            (SELECTS, is_kept(self.selects)),
-            (LATE, is_kept(self.late)),
-            (PATHS, is_kept(self.paths.measurement())),
-            (PREFETCH, is_kept(self.prefetch.measurement())),
-            (ORDER, is_kept(self.order.measurement())),
+            (Step::Early, Some(self.is_optimized())),
+            (Step::Selects, is_kept(self.selects)),
+            (Step::Late, is_kept(self.late)),
+            (Step::Paths, is_kept(self.paths.measurement())),
+            (Step::Prefetch, is_kept(self.prefetch.measurement())),
+            (Step::Order, is_kept(self.order.measurement())),
         ];
-        steps
-            .into_iter()
-            .filter_map(|(name, step)| Some((name, step?)))
+        steps.into_iter().filter_map(|(step, is_kept)| {
+            let is_kept = is_kept? || self.blamed_for(step).is_some();
+            Some((step, is_kept))
+        })
+    }
+
+    /// The function that is left out of a step.
+    pub(super) fn blamed_for(&self, step: Step) -> Option<&BlamedFunction> {
+        self.blamed.iter().find(|blamed| blamed.step == step)
     }
 
     /// Whether the output is optimized.

@@ -6,7 +6,6 @@ use holloway_analysis::old_plans::Summary;
 use holloway_analysis::paired::{Gain, Instructions, Verdict};
 use holloway_format::Count;
 
-use super::optimization::ORDER;
 use super::*;
 use crate::plan::matched;
 
@@ -35,6 +34,7 @@ fn example(verdict: Verdict) -> Optimization {
         paths: PathsStep::NotWanted,
         prefetch: PrefetchStep::NoLoads,
         order: OrderStep::NoOrder,
+        blamed: Vec::new(),
         kept: verdict.keeps().then_some(early.gain),
         instructions: Some(Instructions {
             plain: 1000,
@@ -300,7 +300,7 @@ fn the_order_is_measured_or_has_a_reason() {
         let text = written(|out| json(&with(measured(verdict)), out));
         let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let steps = document[list].as_array().expect("a list");
-        assert!(steps.contains(&ORDER.into()), "{text}");
+        assert!(steps.contains(&Step::Order.name().into()), "{text}");
         assert_eq!(document["order"]["gain_percent"], 1.0, "{text}");
     }
 }
@@ -360,4 +360,42 @@ fn the_json_has_the_gain_of_each_step() {
         text.contains("\"instructions\":{\"plain\":1000,\"optimized\":950,\"late\":931}"),
         "{text}"
     );
+}
+
+#[test]
+fn a_function_can_be_left_out_of_a_step() {
+    let mut example = with_selects(Verdict::Faster, Verdict::Slower);
+    example.blamed = vec![BlamedFunction {
+        step: Step::Selects,
+        function: "_ZN3app6lookup17h0123456789abcdefE".into(),
+        gain: gain(0.125, 0.11, 0.14),
+    }];
+    example.kept = Some(gain(0.1875, 0.18, 0.19));
+    let text = written(|out| write(&example, out));
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[5],
+        "selects       +50.00 % saved (95 %: +48.00 to +52.00) (10 pairs, 2 unpredictable branches)"
+    );
+    let end = "\
+selects       +12.50 % saved (95 %: +11.00 to +14.00) without app::lookup
+kept steps    +18.75 % saved (95 %: +18.00 to +19.00) (10 pairs)
+early counts  kept: the program is faster
+selects       kept without app::lookup: the program is faster
+app.fast is optimized";
+    assert_eq!(lines[lines.len() - 5..].join("\n"), end);
+
+    let json: serde_json::Value =
+        serde_json::from_str(&written(|out| json(&example, out))).expect("JSON");
+    assert_eq!(json["kept"], serde_json::json!(["early", "selects"]));
+    assert_eq!(json["dropped"], serde_json::json!([]));
+    let blamed = serde_json::json!([{
+        "step": "selects",
+        "function": "app::lookup",
+        "linkage_name": "_ZN3app6lookup17h0123456789abcdefE",
+        "gain_percent": 12.5,
+        "low": 11.0,
+        "high": 14.000000000000002,
+    }]);
+    assert_eq!(json["blamed"], blamed);
 }

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use holloway_analysis::paired::{Gain, Instructions, QUIET, Verdict, is_noisy};
 
 use super::optimization::{
-    Measurement, Optimization, OrderStep, PathsStep, PlanSource, PrefetchStep,
+    BlamedFunction, Optimization, OrderStep, PathsStep, PlanSource, PrefetchStep, Step,
 };
+use crate::names::display;
 use crate::numbers::{grouped, plural, unpredictable_branches};
 use crate::plan::matched;
 
@@ -31,6 +32,7 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         paths,
         prefetch,
         order,
+        blamed,
         kept,
         instructions,
         late_instructions,
@@ -129,39 +131,60 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         prefetch_text(*prefetch, &pairs, &loads)
     )?;
     writeln!(out, "order         {}", order_text(*order, &pairs))?;
-    let paths = paths.measurement();
-    let prefetch = prefetch.measurement();
-    let order = order.measurement();
-    let decided_later = [selects, late, &paths, &prefetch, &order]
-        .into_iter()
-        .flatten();
-    if let Some(kept) = kept.filter(|_| decided_later.clone().any(|step| step.verdict.keeps())) {
+    let [paths, prefetch, order] = [
+        paths.measurement(),
+        prefetch.measurement(),
+        order.measurement(),
+    ];
+    for BlamedFunction {
+        step,
+        function,
+        gain,
+    } in blamed
+    {
+        writeln!(
+            out,
+            "{:<14}{} without {}",
+            step.title(),
+            percent(*gain),
+            display(function, "")
+        )?;
+    }
+    let steps = optimization.steps();
+    let is_more = |(step, is_kept): (Step, bool)| step != Step::Early && is_kept;
+    if let Some(kept) = kept.filter(|_| steps.into_iter().any(is_more)) {
         writeln!(out, "kept steps    {} ({pairs})", percent(kept))?;
     }
-    let with_counts = |step: &Measurement| match step.verdict.keeps() && !early.verdict.keeps() {
-        true => " (with early counts)",
-        false => "",
-    };
-    writeln!(out, "early counts  {}", sentence(early.verdict))?;
-    if let Some(selects) = selects {
-        let sentence = time_sentence(selects.verdict);
-        writeln!(out, "selects       {sentence}{}", with_counts(selects))?;
-    }
-    if let Some(late) = late {
-        let sentence = sentence(late.verdict);
-        writeln!(out, "late counts   {sentence}{}", with_counts(late))?;
-    }
-    if let Some(paths) = paths {
-        let sentence = time_sentence(paths.verdict);
-        writeln!(out, "paths         {sentence}{}", with_counts(&paths))?;
-    }
-    if let Some(prefetch) = prefetch {
-        let sentence = time_sentence(prefetch.verdict);
-        writeln!(out, "prefetches    {sentence}{}", with_counts(&prefetch))?;
-    }
-    if let Some(order) = order {
-        let sentence = time_sentence(order.verdict);
-        writeln!(out, "order         {sentence}{}", with_counts(&order))?;
+    let decisions = [
+        (Step::Early, Some(early)),
+        (Step::Selects, selects.as_ref()),
+        (Step::Late, late.as_ref()),
+        (Step::Paths, paths.as_ref()),
+        (Step::Prefetch, prefetch.as_ref()),
+        (Step::Order, order.as_ref()),
+    ];
+    for (step, measurement) in decisions {
+        let Some(measurement) = measurement else {
+            continue;
+        };
+        let verdict = measurement.verdict;
+        let blamed = optimization.blamed_for(step);
+        let is_kept = verdict.keeps() || blamed.is_some();
+        let sentence = match (blamed, step) {
+            (Some(blamed), _) => {
+                let function = display(&blamed.function, "");
+                format!("kept without {function}: the program is faster")
+            }
+            (None, Step::Early | Step::Late) => sentence(verdict).to_owned(),
+            (None, Step::Selects | Step::Paths | Step::Prefetch | Step::Order) => {
+                time_sentence(verdict).to_owned()
+            }
+        };
+        let with_counts = match is_kept && step != Step::Early && !early.verdict.keeps() {
+            true => " (with early counts)",
+            false => "",
+        };
+        writeln!(out, "{:<14}{sentence}{with_counts}", step.title())?;
     }
     match optimization.is_optimized() {
         true => writeln!(out, "{output} is optimized"),

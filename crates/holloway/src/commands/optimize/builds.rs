@@ -4,11 +4,13 @@
 //! each build is linked several times: in the linker's own order, and in random orders of the
 //! functions that ran, which are the same for all builds.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use holloway_format::{Plan, Text};
 use holloway_link::relink::Purpose;
+use holloway_report::optimize::Step;
 
 use super::carried::Carried;
 use crate::failure::Result;
@@ -33,12 +35,15 @@ pub(super) enum Build {
     Prefetch,
     /// With the plan's order of functions, and all steps that were kept before.
     Order,
+    /// With a step that did not help, but without what it does to one function. The builds of a step
+    /// are numbered.
+    Without(Step, usize),
 }
 
 impl Build {
     /// The name of the build's directory.
-    pub(super) fn name(self) -> &'static str {
-        match self {
+    pub(super) fn name(self) -> Cow<'static, str> {
+        let name = match self {
             Self::Plain => "plain",
             Self::Early => "early",
             Self::Late => "late",
@@ -47,7 +52,11 @@ impl Build {
             Self::Paths => "paths",
             Self::Prefetch => "prefetch",
             Self::Order => "order",
-        }
+            Self::Without(step, number) => {
+                return format!("{}-without-{number}", step.name()).into();
+            }
+        };
+        name.into()
     }
 
     /// Whether the build's instructions are counted. They do not show what selects, copied paths,
@@ -55,7 +64,12 @@ impl Build {
     pub(super) fn is_counted(self) -> bool {
         match self {
             Self::Plain | Self::Early | Self::Late => true,
-            Self::Selects | Self::SelectsLate | Self::Paths | Self::Prefetch | Self::Order => false,
+            Self::Selects
+            | Self::SelectsLate
+            | Self::Paths
+            | Self::Prefetch
+            | Self::Order
+            | Self::Without(..) => false,
         }
     }
 }
@@ -107,7 +121,7 @@ impl<'a> Linker<'a> {
         build: Build,
         before: Option<&Vec<PathBuf>>,
     ) -> Result<Option<Vec<PathBuf>>> {
-        let (own, _) = self.carried.apply(plan, &[], build.name())?;
+        let (own, _) = self.carried.apply(plan, &[], &build.name())?;
         if before.is_some_and(|before| is_same_file(&own, &before[0])) {
             return Ok(None);
         }

@@ -1,5 +1,6 @@
 //! The steps that are measured in rounds of their own, on top of the steps that were kept: copied
-//! paths, prefetches, and the order of functions.
+//! paths, prefetches, and the order of functions. Also steps without one function, which is to blame
+//! if the whole step does not help.
 //!
 //! All are extras. If a build with them cannot be linked or fails, a warning says so, and the
 //! program is written without them.
@@ -11,11 +12,14 @@ use std::path::{Path, PathBuf};
 
 use holloway_analysis::paired::{Gain, Verdict};
 use holloway_format::{Plan, Text};
-use holloway_report::optimize::{Measurement, OrderStep, PathsStep, PrefetchStep};
+use holloway_report::optimize::{
+    BlamedFunction, Measurement, OrderStep, PathsStep, PrefetchStep, Step,
+};
 use object::{Object as _, ObjectSymbol as _};
 
+use super::blame::{self, Dropped};
 use super::builds::{Build, Builds, Linker};
-use super::measure::{self, Measured};
+use super::measure::{self, Instructions, Measured};
 use super::training::Paths;
 use crate::failure::Result;
 use crate::status;
@@ -38,9 +42,75 @@ pub(super) struct LaterSteps<'a> {
     pub(super) builds: Builds,
     /// The measurement that contains the kept build.
     pub(super) measured: Measured,
+    /// The functions that are left out of steps.
+    pub(super) blamed: Vec<BlamedFunction>,
 }
 
 impl LaterSteps<'_> {
+    /// Tries the first steps that were dropped again without one function. `plan` is the plan with
+    /// everything.
+    pub(super) fn retry(
+        &mut self,
+        selects: Option<Measurement>,
+        late: Option<Measurement>,
+        plan: &Plan,
+        without_selects: &Plan,
+    ) {
+        let is_dropped = |step: Option<Measurement>| step.is_some_and(|step| !step.verdict.keeps());
+        let kept = self.kept;
+        if is_dropped(selects) {
+            if kept == Build::Late {
+                self.without_one_function(Step::Selects, Build::SelectsLate, plan);
+            } else {
+                let plan = plan.without_late_counts();
+                self.without_one_function(Step::Selects, Build::Selects, &plan);
+            }
+        }
+        // Late counts with only some of the selects have no training.
+        if is_dropped(late) && self.kept == kept {
+            if kept == Build::Selects {
+                self.without_one_function(Step::Late, Build::SelectsLate, plan);
+            } else {
+                self.without_one_function(Step::Late, Build::Late, without_selects);
+            }
+        }
+    }
+
+    /// Leaves functions out of a step that does not help, one by one, and keeps the rest of the step
+    /// if that helps. `plan` is the plan of the step's build.
+    fn without_one_function(&mut self, step: Step, build: Build, plan: &Plan) {
+        let result = self.try_without_one_function(step, build, plan);
+        self.or_warn(result, "a step is dropped as a whole, because its parts");
+    }
+
+    fn try_without_one_function(&mut self, step: Step, build: Build, plan: &Plan) -> Result<()> {
+        let Some(programs) = self.builds.get(&build) else {
+            return Ok(());
+        };
+        let dropped = Dropped {
+            step,
+            build,
+            programs: programs.clone(),
+            plan,
+            without: &self.plan,
+            noise: self.measured.noise,
+        };
+        let blamed = blame::find(&dropped, &self.linker, self.args, self.pairs)?;
+        let Some(blamed) = blamed else {
+            return Ok(());
+        };
+        let (measurement, _) = self.measure(blamed.build, blamed.programs)?;
+        if measurement.verdict.keeps() {
+            self.plan = blamed.plan;
+            self.blamed.push(BlamedFunction {
+                step,
+                function: blamed.function.to_string(),
+                gain: measurement.gain,
+            });
+        }
+        Ok(())
+    }
+
     /// Copies the blocks of a plan's paths, and keeps that if it helps. The plan has late counts of the
     /// copies, too.
     pub(super) fn paths(&mut self, plan: &Plan, paths: Paths) -> PathsStep {
@@ -51,16 +121,11 @@ impl LaterSteps<'_> {
             };
         }
         let plan = self.plan.with_tails_of(plan);
-        let step = self.try_plan(&plan, Build::Paths);
+        let step = self.try_plan(Step::Paths, plan, Build::Paths);
         match self.or_warn(step, "copied paths are left out, because they") {
             None => PathsStep::NotMeasured,
             Some(None) => PathsStep::SameProgram,
-            Some(Some((step, noise))) => {
-                if step.verdict.keeps() {
-                    self.plan = plan;
-                }
-                PathsStep::Measured { step, noise }
-            }
+            Some(Some((step, noise))) => PathsStep::Measured { step, noise },
         }
     }
 
@@ -70,24 +135,31 @@ impl LaterSteps<'_> {
             return PrefetchStep::NoLoads;
         }
         let plan = self.plan.with_prefetches_of(plan);
-        let step = self.try_plan(&plan, Build::Prefetch);
+        let step = self.try_plan(Step::Prefetch, plan, Build::Prefetch);
         match self.or_warn(step, "prefetches are left out, because they") {
             None => PrefetchStep::NotMeasured,
             Some(None) => PrefetchStep::SameProgram,
-            Some(Some((step, noise))) => {
-                if step.verdict.keeps() {
-                    self.plan = plan;
-                }
-                PrefetchStep::Measured { step, noise }
-            }
+            Some(Some((step, noise))) => PrefetchStep::Measured { step, noise },
         }
     }
 
-    fn try_plan(&mut self, plan: &Plan, build: Build) -> Result<Option<(Measurement, Gain)>> {
+    /// Measures a step, and keeps it if it helps, or helps without one function.
+    fn try_plan(
+        &mut self,
+        step: Step,
+        plan: Plan,
+        build: Build,
+    ) -> Result<Option<(Measurement, Gain)>> {
         let before = self.builds.get(&self.base);
-        let programs = self.linker.optimized(plan, build, before)?;
-        let step = programs.map(|programs| self.measure(build, programs));
-        step.transpose()
+        let Some(programs) = self.linker.optimized(&plan, build, before)? else {
+            return Ok(None);
+        };
+        let measured = self.measure(build, programs)?;
+        match measured.0.verdict.keeps() {
+            true => self.plan = plan,
+            false => self.without_one_function(step, build, &plan),
+        }
+        Ok(Some(measured))
     }
 
     /// Links the functions in this order, and keeps that if it helps.
@@ -113,7 +185,7 @@ impl LaterSteps<'_> {
 
     fn try_order(&mut self, order: &[Text]) -> Result<(Measurement, Gain)> {
         let name = Build::Order.name();
-        let (program, _) = self.linker.carried.apply(&self.plan, order, name)?;
+        let (program, _) = self.linker.carried.apply(&self.plan, order, &name)?;
         // This step is about the order, so all builds keep theirs.
         self.builds
             .values_mut()
@@ -129,13 +201,19 @@ impl LaterSteps<'_> {
         let compared = compared.map(|build| (build, self.builds[&build].clone()));
         let mut compared = Builds::from(compared);
         compared.insert(build, programs.clone());
-        let times = measure::measure(self.linker.carried, &compared, self.args, self.pairs)?;
-        let noise = times.noise;
-        let verdict = Verdict::by_time(times.gain(self.kept, build)?, noise);
-        let gain = times.gain(self.base, build)?;
-        self.measured = times;
+        let measured = measure::measure(
+            self.linker.carried,
+            &compared,
+            self.args,
+            self.pairs,
+            Instructions::NotCounted,
+        )?;
+        let noise = measured.noise;
+        let verdict = Verdict::by_time(measured.times.gain(self.kept, build)?, noise);
+        let gain = measured.times.gain(self.base, build)?;
+        self.measured = measured;
+        self.builds.insert(build, programs);
         if verdict.keeps() {
-            self.builds.insert(build, programs);
             (self.kept, self.base) = (build, build);
         }
         Ok((Measurement { gain, verdict }, noise))

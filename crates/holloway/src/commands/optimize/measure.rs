@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use holloway_analysis::paired::{Gain, Instructions, Pair};
+use holloway_analysis::paired::{self, Gain, Pair};
 use holloway_collect::child;
 use holloway_link::program::find_program;
 
@@ -27,19 +27,15 @@ use crate::status;
 /// The longest run whose instructions are counted: valgrind makes it about fifty times as long.
 const MAX_COUNTED: Duration = Duration::from_secs(4);
 
-/// What was measured.
-pub(super) struct Measured {
+/// The times of builds.
+pub(super) struct Times {
     /// The program, as the user named it.
     program: String,
-    /// The gain of the program over itself.
-    pub(super) noise: Gain,
     /// The CPU times of each build, in seconds, by round.
     times: BTreeMap<Build, Vec<f64>>,
-    /// The instructions that builds execute, if valgrind is there and the runs are short.
-    instructions: BTreeMap<Build, u64>,
 }
 
-impl Measured {
+impl Times {
     /// Whether a build was measured.
     pub(super) fn has(&self, build: Build) -> bool {
         self.times.contains_key(&build)
@@ -52,10 +48,21 @@ impl Measured {
     pub(super) fn gain(&self, plain: Build, other: Build) -> Result<Gain> {
         gain(&self.program, &self.times[&plain], &self.times[&other])
     }
+}
 
+/// What was measured.
+pub(super) struct Measured {
+    pub(super) times: Times,
+    /// The gain of the program over itself.
+    pub(super) noise: Gain,
+    /// The instructions that builds execute, if valgrind is there and the runs are short.
+    instructions: BTreeMap<Build, u64>,
+}
+
+impl Measured {
     /// The instructions of two builds, if they were counted.
-    pub(super) fn instructions(&self, plain: Build, other: Build) -> Option<Instructions> {
-        Some(Instructions {
+    pub(super) fn instructions(&self, plain: Build, other: Build) -> Option<paired::Instructions> {
+        Some(paired::Instructions {
             plain: *self.instructions.get(&plain)?,
             other: *self.instructions.get(&other)?,
         })
@@ -74,6 +81,15 @@ fn gain(program: &str, plain: &[f64], other: &[f64]) -> Result<Gain> {
     })
 }
 
+/// Whether the instructions that builds execute are counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Instructions {
+    /// Those of the builds of [`Build::is_counted`].
+    Counted,
+    /// They are known, or do not show what a step gains.
+    NotCounted,
+}
+
 /// Measures the program against its optimized builds.
 ///
 /// # Errors
@@ -83,6 +99,7 @@ pub(super) fn measure(
     builds: &Builds,
     args: &[OsString],
     pairs: NonZeroUsize,
+    instructions: Instructions,
 ) -> Result<Measured> {
     let program = carried.program.display().to_string();
     status::line("Measuring", &program);
@@ -91,25 +108,36 @@ pub(super) fn measure(
     let progress = Progress::start("Measuring", "");
     let noise = runner.rounds(&[plain, plain], pairs, &progress)?;
     let noise = gain(&program, &noise[0], &noise[1])?;
-    let compared: Vec<&[PathBuf]> = builds.values().map(Vec::as_slice).collect();
-    let times = runner.rounds(&compared, pairs, &progress)?;
+    let times = runner.times(builds, pairs, &progress)?;
     let counted = builds.iter().filter(|(build, _)| build.is_counted());
     let counted: Vec<_> = counted
         .map(|(build, programs)| (build, &programs[0]))
         .collect();
-    // The builds of later steps are measured again with builds that have been counted.
-    let is_later = |build: &Build| matches!(build, Build::Prefetch | Build::Order);
-    let counts_instructions = runner.first_time <= MAX_COUNTED && !builds.keys().any(is_later);
-    let instructions = match counts_instructions {
+    let is_short = runner.first_time <= MAX_COUNTED;
+    let instructions = match is_short && instructions == Instructions::Counted {
         true => runner.instructions(&counted, &progress),
         false => None,
     };
     Ok(Measured {
-        program,
+        times,
         noise,
-        times: builds.keys().copied().zip(times).collect(),
         instructions: instructions.unwrap_or_default(),
     })
+}
+
+/// Measures builds of a program against each other.
+///
+/// # Errors
+/// If a run fails or prints something else than the first run.
+pub(super) fn times(
+    carried: &Carried,
+    builds: &Builds,
+    args: &[OsString],
+    pairs: NonZeroUsize,
+) -> Result<Times> {
+    status::line("Measuring", "with one function left out of a step");
+    let runner = Runner::new(carried, args)?;
+    runner.times(builds, pairs, &Progress::start("Measuring", ""))
 }
 
 /// Runs builds of a program, and compares what they print.
@@ -152,6 +180,16 @@ impl<'a> Runner<'a> {
             args,
             first,
             first_time,
+        })
+    }
+
+    /// Runs builds in turn.
+    fn times(&self, builds: &Builds, pairs: NonZeroUsize, progress: &Progress) -> Result<Times> {
+        let compared: Vec<&[PathBuf]> = builds.values().map(Vec::as_slice).collect();
+        let times = self.rounds(&compared, pairs, progress)?;
+        Ok(Times {
+            program: self.carried.program.display().to_string(),
+            times: builds.keys().copied().zip(times).collect(),
         })
     }
 

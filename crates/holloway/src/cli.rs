@@ -6,6 +6,7 @@
 //! verbs pass all options that are not listed here on to cargo; see `split.rs`.
 
 mod cargo;
+pub(crate) mod check;
 mod holloway;
 pub(crate) mod optimize;
 pub(crate) mod phases;

@@ -3,6 +3,7 @@
 pub(crate) mod advise;
 pub(crate) mod cargo;
 pub(crate) mod cargo_optimize;
+pub(crate) mod check;
 pub(crate) mod clean;
 pub(crate) mod demo;
 pub(crate) mod doctor;

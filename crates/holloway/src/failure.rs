@@ -4,6 +4,7 @@
 //! |---|---|
 //! | 1 | `holloway trace verify`: the trace is incomplete or damaged; no [`Failure`] |
 //! | 2 | usage error: unknown option, unknown kind of profile |
+//! | 3 | `holloway check`: a limit is broken; no [`Failure`] |
 //! | 101 | cargo: the build failed |
 //! | 125 | holloway itself failed: no readable profile, a directory not writable, … |
 //! | 126 | the program was found but could not be run |
@@ -26,6 +27,8 @@ pub(crate) const FAILED: u8 = 125;
 pub(crate) const CANNOT_RUN: u8 = 126;
 /// The exit code if the program to profile does not exist.
 pub(crate) const NOT_FOUND: u8 = 127;
+/// The exit code of `holloway check` if a limit is broken.
+pub(crate) const BROKEN_LIMIT: u8 = 3;
 /// The exit code of a wrong command line.
 pub(crate) const USAGE: u8 = 2;
 

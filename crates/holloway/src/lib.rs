@@ -48,7 +48,7 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    advise, cargo_optimize, clean, demo, doctor, import, manager, manual, monitor, optimize,
+    advise, cargo_optimize, check, clean, demo, doctor, import, manager, manual, monitor, optimize,
     overlap, phases, plan, predict, report, run, runner, show_env, stability, trace,
 };
 use failure::{Failure, Result};
@@ -146,6 +146,7 @@ fn about_runs(command: &RunsCommand) -> Result<ExitCode> {
         RunsCommand::Report(args) => report::main(args),
         RunsCommand::Advise(args) => advise::main(args),
         RunsCommand::Overlap(args) => overlap::main(args),
+        RunsCommand::Check(args) => check::main(args),
         RunsCommand::Stability(args) => stability::main(args),
         RunsCommand::Trace(args) => trace::main(args),
         RunsCommand::Phases(args) => phases::main(args),

@@ -138,6 +138,11 @@ impl Glob {
         }
     }
 
+    /// The pattern, as the user wrote it.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Whether the pattern, without its `!`, matches a path.
     pub fn matches(&self, path: &str) -> bool {
         self.regex.is_match(path)

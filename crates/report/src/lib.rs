@@ -13,7 +13,8 @@
 //! - [`trace`] has the questions about traces, and their answers;
 //! - [`optimize`] has what an optimization gained, and [`plan`] writes plans;
 //! - [`variation`] selects the paths with varying time to show;
-//! - [`advice`] words advice for people.
+//! - [`advice`] words advice for people;
+//! - [`budget`] checks a run against limits.
 //!
 //! [`overlap`] and [`stability`] compare runs. Each of them writes text and JSON.
 //!
@@ -23,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod budget;
 pub mod code;
 mod cpu_time;
 mod filter;

@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use holloway_abi::environment::VARIABLES;
 
+use super::check::{self, CheckArgs};
 use super::optimize::{self, OptimizeArgs, PlanArgs};
 use super::phases::{self, PhasesArgs};
 use super::predict::{self, PredictArgs};
@@ -21,6 +22,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   the exit code of the profiled program, or 128+n if signal n killed it
   2    usage error
+  3    check: a limit is broken
   101  cargo: the build failed
   125  holloway itself failed
   126  the program cannot be run
@@ -124,6 +126,10 @@ pub(crate) enum RunsCommand {
     /// Compare two runs: the paths (or edges) that they share, and their largest differences
     #[command(after_help = OVERLAP_EXAMPLES)]
     Overlap(OverlapArgs),
+    /// Check a run against limits: counts, shares, coverage, variation, and what changed since an
+    /// earlier run
+    #[command(after_help = check::EXAMPLES)]
+    Check(CheckArgs),
     /// Check whether the paths that vary most in one run (--collect variation) also do so in others
     #[command(after_help = STABILITY_EXAMPLES)]
     Stability(StabilityArgs),

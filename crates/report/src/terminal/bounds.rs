@@ -19,7 +19,7 @@ pub(super) fn mark(bound: Bound) -> &'static str {
 }
 
 /// A count with its mark.
-pub(super) fn marked(bound: Bound, count: &str) -> String {
+pub(crate) fn marked(bound: Bound, count: &str) -> String {
     format!("{}{count}", mark(bound))
 }
 

@@ -6,7 +6,7 @@
 pub mod advice;
 mod answer;
 mod blocks;
-mod bounds;
+pub(crate) mod bounds;
 mod branches;
 mod coverage;
 mod cpu_time;

@@ -1,0 +1,101 @@
+//! `holloway check BUDGET`: checks a run against limits, for CI.
+
+mod budget;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use holloway_analysis::RunProfile;
+use holloway_analysis::variation::VariationRun;
+use holloway_collect::files::write_atomically;
+use holloway_report::budget::{self as report, Limit, Results, Runs};
+
+use crate::cli::check::{CheckArgs, CheckFormat};
+use crate::failure::{BROKEN_LIMIT, Failure, Result};
+use crate::printing::{source, unfiltered, write_out};
+use crate::{latest, loading};
+
+/// Checks a run, and writes the results before it fails.
+///
+/// # Errors
+/// If the limits or the runs cannot be read, a run does not have a figure, or the results cannot be
+/// written.
+pub(crate) fn main(args: &CheckArgs) -> Result<ExitCode> {
+    let limits = budget::read(&args.budget)?;
+    let run = match &args.run {
+        Some(run) => latest::resolve(run)?,
+        None => latest::latest()?,
+    };
+    let checked = Loaded::read(&run)?;
+    let baseline = args.baseline.as_deref().map(latest::resolve).transpose()?;
+    let baseline: Option<RunProfile> = baseline.map(|run| loading::load(&run)).transpose()?;
+    let runs = Runs {
+        run: checked.profile(),
+        times: checked.times(),
+        baseline: baseline.as_ref(),
+    };
+    let source = source();
+    let options = unfiltered(None, crate::cli::ColorWhen::Never, &source);
+    let check = |limit: &Limit| {
+        report::check(limit, runs, &options).map_err(|error| {
+            let (file, line) = (args.budget.display(), limit.line);
+            Failure::usage(format_args!("{file}:{line}: {error}"))
+        })
+    };
+    let results = Results {
+        budget: args.budget.display().to_string(),
+        run: run.display().to_string(),
+        checked: limits.iter().map(check).collect::<Result<_>>()?,
+    };
+    if let Some(file) = &args.junit {
+        write_junit(&results, file)?;
+    }
+    write_out(|out| match args.format {
+        CheckFormat::Text => report::text(&results, out),
+        CheckFormat::Json => report::json(&results, out),
+        CheckFormat::Github => report::annotations(&results, options.cwd.as_deref(), out),
+    })?;
+    Ok(match results.broken() {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(BROKEN_LIMIT),
+    })
+}
+
+fn write_junit(results: &Results, file: &Path) -> Result<()> {
+    let mut bytes = Vec::new();
+    report::junit(results, &mut bytes).map_err(Failure::new)?;
+    write_atomically(file, &bytes)?;
+    Ok(())
+}
+
+/// A run to check.
+enum Loaded {
+    /// It has counts.
+    Counts(Box<RunProfile>),
+    /// It has counts and times of paths.
+    Times(Box<VariationRun>),
+}
+
+impl Loaded {
+    fn read(run: &Path) -> Result<Self> {
+        let loaded = loading::load_with_streams(run)?;
+        Ok(match loaded.kinds.is_timed() {
+            true => Self::Times(Box::new(loaded.into_variation())),
+            false => Self::Counts(Box::new(loaded.profile)),
+        })
+    }
+
+    fn profile(&self) -> &RunProfile {
+        match self {
+            Self::Counts(profile) => profile,
+            Self::Times(run) => &run.run,
+        }
+    }
+
+    fn times(&self) -> Option<&VariationRun> {
+        match self {
+            Self::Counts(_) => None,
+            Self::Times(run) => Some(run),
+        }
+    }
+}

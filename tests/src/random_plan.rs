@@ -48,8 +48,8 @@ impl PlanParts {
     #[must_use]
     pub fn random(&self, lines: &[usize], seed: u64) -> String {
         let parts = Self {
-            early: random_functions(&self.early, seed),
-            late: random_functions(&self.late, seed + 1),
+            early: random_functions(&self.early, Counts::Early, seed),
+            late: random_functions(&self.late, Counts::Late, seed + 1),
             order: shuffled(&self.order, seed + 3),
             loads: self.random_loads(lines, seed + 2),
         };
@@ -62,7 +62,7 @@ impl PlanParts {
     pub fn random_late(&self, lines: &[usize], seed: u64) -> String {
         let parts = Self {
             early: self.early.clone(),
-            late: random_functions(&self.late, seed),
+            late: random_functions(&self.late, Counts::Late, seed),
             order: shuffled(&self.order, seed + 2),
             loads: self.random_loads(lines, seed + 1),
         };
@@ -129,10 +129,17 @@ fn shuffled(lines: &str, seed: u64) -> String {
     shuffled
 }
 
-/// The functions of a part of a plan, each with its code, random calls, random counts of all edges,
-/// random call targets and sizes of memory operations, and random paths to copy. Half of the edges
-/// are unpredictable, if they lead out of a branch.
-fn random_functions(functions: &str, seed: u64) -> String {
+/// The part of a plan that functions belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    Early,
+    Late,
+}
+
+/// The functions of a part of a plan, each with its code, random calls, and random counts of all
+/// edges. Half of the edges are unpredictable, if they lead out of a branch. Early counts also have
+/// random call targets, sizes of memory operations, and paths to copy.
+fn random_functions(functions: &str, counts: Counts, seed: u64) -> String {
     let mut random = Random(seed);
     let names = names(functions);
     let mut text = String::new();
@@ -151,12 +158,16 @@ fn random_functions(functions: &str, seed: u64) -> String {
         for edge in 0..edges {
             let _ = writeln!(text, "{edge} {}", any_count(&mut random));
         }
-        for site in 0..3 {
+        let sites = match counts {
+            Counts::Early => 0..3,
+            Counts::Late => 0..0,
+        };
+        for site in sites.clone() {
             for name in &names {
                 let _ = writeln!(text, "target {site} {} {name}", any_count(&mut random));
             }
         }
-        for site in 0..3 {
+        for site in sites {
             for bytes in [0, 1, 4, 12, 16, 64, 513] {
                 let _ = writeln!(text, "size {site} {} {bytes}", any_count(&mut random));
             }
@@ -278,6 +289,7 @@ end
         let order: BTreeSet<&str> = random.order.lines().collect();
         assert_eq!(order, ["place a b", "place fib"].into());
         assert!(random.late.starts_with("function 7c1e5b0f9a64d283 "));
+        assert!(!random.late.contains("target") && random.early.contains("target"));
         assert!(random.loads.contains("load "), "{}", random.loads);
         let late = PlanParts::of(&parts.random_late(&[], 7)).unwrap();
         assert_eq!((late.early, late.loads), (parts.early, String::new()));

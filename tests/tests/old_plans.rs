@@ -130,32 +130,45 @@ fn an_old_plan_is_matched_to_the_changed_program() {
 }
 
 #[test]
-fn a_mark_without_a_condition_gives_a_warning() {
+fn lines_that_fit_nothing_give_one_warning_of_each_sort() {
     let scratch = scratch("old-plans-marks").unwrap();
     let folder = scratch.path();
     build(folder, "app", OLD);
     let train = holloway(folder, &["plan", "train", "-o", "app.plan", "./app"]);
     assert!(train.status.success(), "{}", train.stderr);
     let plan = std::fs::read_to_string(folder.join("app.plan")).unwrap();
-    // The edge into the loop of `weigh` comes after no condition.
-    let edited = plan.replacen(" weigh\n", " weigh\nunpredictable 0 5\n", 1);
-    std::fs::write(folder.join("edited.plan"), edited).unwrap();
-    let words = [
-        "plan",
-        "apply",
-        "-o",
-        "fast",
-        "--plan",
-        "edited.plan",
-        "./app",
+    // The edge into the loop of `weigh` comes after no condition, and does not follow itself. The
+    // program has no indirect call, and no memory operation of unknown size.
+    let lines = [
+        "target 7 5 puts",
+        "size 9 5 8",
+        "size 9 5 16",
+        "unpredictable 0 5",
+        "tail 5 0-0",
     ];
-    let output = holloway(folder, &words);
+    let edited = plan.replacen(" weigh\n", &format!(" weigh\n{}\n", lines.join("\n")), 1);
+    let edited = edited.replace("end\n", "prefetches\nload 4000 0 8 main\nend\n");
+    std::fs::write(folder.join("edited.plan"), edited).unwrap();
+    let apply = |plan| {
+        let words = ["plan", "apply", "-o", "fast", "--plan", plan, "./app"];
+        holloway(folder, &words)
+    };
+    let output = apply("edited.plan");
     assert!(output.status.success(), "{}", output.stderr);
-    let lines = output
-        .stderr
-        .lines()
-        .filter(|line| line.contains("warning"));
-    let lines: Vec<&str> = lines.collect();
-    let expect = "edited.plan: edge 0 of weigh is no condition, so `unpredictable 0` has no effect";
-    assert!(lines.len() == 1 && lines[0].contains(expect), "{lines:?}");
+    let lines = output.stderr.lines();
+    let lines: Vec<&str> = lines.filter(|line| line.contains("warning")).collect();
+    let expect = [
+        "edited.plan: a line `load` of main has no effect, because no code that is counted has line 4000: remove the line",
+        "edited.plan: a line `size` of weigh has no effect, because the function has no memory operation 9 of unknown size: remove all 2 such lines",
+        "edited.plan: a line `tail` of weigh has no effect, because the edges 0-0 do not follow one another: remove the line",
+        "edited.plan: a line `target` of weigh has no effect, because the function has no indirect call 7: remove the line",
+        "edited.plan: a line `unpredictable` of weigh has no effect, because edge 0 is no outcome of a condition: remove the line",
+    ];
+    assert_eq!(lines.len(), expect.len(), "{lines:#?}");
+    for (line, expect) in lines.iter().zip(expect) {
+        assert!(line.contains(expect), "{expect:?} is missing in: {line}");
+    }
+    let output = apply(".");
+    let message = "cannot read .: it is a directory; name a file that `holloway plan train` wrote";
+    assert!(output.stderr.contains(message), "{}", output.stderr);
 }

@@ -1304,4 +1304,23 @@ fn unusable_profiles_fail_with_one_line() {
         "counted",
         "counted counts another build than other/app carries",
     );
+    // The output must not replace a profile.
+    for words in [
+        &["plan", "from", "-o", "outside.txt", "./app", "outside.txt"][..],
+        &[
+            "optimize",
+            "-o",
+            "outside.txt",
+            "--profile",
+            "./outside.txt",
+            "./app",
+        ],
+    ] {
+        let output = run(&mut holloway(folder, words)).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", output.stderr);
+        let message = "holloway: the output outside.txt would replace the input";
+        assert!(output.stderr.starts_with(message), "{}", output.stderr);
+    }
+    let kept = std::fs::read_to_string(folder.join("outside.txt")).unwrap();
+    assert_eq!(kept, "F 10 20 5\n");
 }

@@ -14,7 +14,6 @@ use holloway_tests::optimized_random;
 use holloway_tests::random_program::Dialect;
 use holloway_tests::tool::scratch;
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -54,8 +53,8 @@ fails as clang compiles it, or if clang's builds differ. A warning of Holloway c
 /// The options of `cargo xtask study csmith`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Test this many programs of csmith, and a tenth as many of each other sort. Writes no page
-    /// unless there are 500 or more
+    /// Test at least this many programs of csmith, and a tenth as many of each other sort. Programs
+    /// that are left out do not count. Writes no page unless there are 500 or more
     #[arg(long, value_name = "N", default_value_t = PROGRAMS)]
     programs: NonZeroU64,
     /// The seed of the first program
@@ -120,12 +119,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return Err(restart_with(&build_holloway(BuildProfile::Tested)?));
     }
     let count = options.programs.get();
-    let seeds = |count| options.first_seed..options.first_seed + count;
-    let csmith = tally("csmith", seeds(count), options.jobs, csmith_program);
-    let few = seeds(count.div_ceil(10));
+    let wanted = |count| Wanted {
+        first_seed: options.first_seed,
+        programs: count,
+        jobs: options.jobs,
+    };
+    let csmith = tally("csmith", wanted(count), csmith_program);
+    let few = wanted(count.div_ceil(10));
     let [c, cpp] = [Dialect::C, Dialect::Cpp].map(|dialect| {
         let check = |seed| random_program(seed, dialect);
-        tally(&format!("{dialect:?}"), few.clone(), options.jobs, check)
+        tally(&format!("{dialect:?}"), few, check)
     });
     let mut table = String::from(
         "| programs | tested | left out | optimized builds | early counts | late counts | call targets | unpredictable | copied paths | prefetches | differences |\n\
@@ -160,31 +163,41 @@ paths whose blocks are copied, in these plans. *Prefetches*: prefetch instructio
 random plans.
 ";
 
-/// Checks the programs with these seeds, on `jobs` threads.
+/// The programs of one sort to test.
+#[derive(Clone, Copy)]
+struct Wanted {
+    first_seed: u64,
+    /// So many must be tested.
+    programs: u64,
+    /// So many are tested at a time.
+    jobs: NonZeroUsize,
+}
+
+/// Checks programs until enough are tested, or two thirds of them are left out.
 fn tally(
     name: &str,
-    seeds: Range<u64>,
-    jobs: NonZeroUsize,
+    wanted: Wanted,
     check: impl Fn(u64) -> Result<Option<Checked>> + Sync,
 ) -> Tally {
-    let next = AtomicU64::new(seeds.start);
+    let next = AtomicU64::new(wanted.first_seed);
+    let last = wanted.first_seed + 3 * wanted.programs;
     let tally = Mutex::new(Tally::default());
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if !seeds.contains(&seed) {
-                return;
-            }
             let result = check(seed);
             let mut tally = tally.lock().expect("no thread panics");
             tally.add(&format!("{name} {seed}"), result);
             if seed.is_multiple_of(20) {
                 println!("{name}: {seed}");
             }
+            if tally.tested as u64 >= wanted.programs || seed >= last {
+                return;
+            }
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..jobs.get() {
+        for _ in 0..wanted.jobs.get() {
             scope.spawn(work);
         }
     });

@@ -10,8 +10,9 @@
 //! 4. CPU times are taken in rounds, in which each build runs once. The next round begins with
 //!    another build.
 //!
-//! `selects` measures what becomes of a binary search.
+//! `selects` measures what becomes of a binary search, and `libraries` of the loops of libraries.
 
+mod libraries;
 mod selects;
 
 use crate::bench::{
@@ -75,7 +76,7 @@ pub(crate) struct Options {
     /// Take CPU times in this many rounds
     #[arg(long, value_name = "N", default_value = "11")]
     rounds: NonZeroUsize,
-    /// Measure only the binary search, and do not write the page
+    /// Measure only selects, and do not write the page
     #[arg(long, conflicts_with = "only")]
     selects: bool,
 }
@@ -100,7 +101,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return Err(restart_with(&build_holloway(BuildProfile::Release)?));
     }
     if options.selects {
-        println!("{}", selects::section(options.rounds)?);
+        println!("{}", selects(options.rounds)?);
         return Ok(());
     }
     let names = match options.only.as_slice() {
@@ -116,7 +117,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let table = tables(&figures, options.rounds);
     println!("{table}");
     if options.only.is_empty() {
-        let selects = selects::section(options.rounds)?;
+        let selects = selects(options.rounds)?;
         println!("{selects}");
         let page = root().join("docs/studies/optimize.md");
         std::fs::write(&page, format!("{HEAD}\n{table}\n{selects}"))
@@ -124,6 +125,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         println!("written to docs/studies/optimize.md");
     }
     Ok(())
+}
+
+/// The sections about selects.
+fn selects(rounds: NonZeroUsize) -> Result<String> {
+    let [searches, libraries] = [selects::section(rounds)?, libraries::section(rounds)?];
+    Ok(format!("{searches}\n{libraries}"))
 }
 
 fn measure(workload: &'static Workload, rounds: NonZeroUsize) -> Result<Figures> {

@@ -10,6 +10,7 @@ mod blocks;
 mod code;
 mod counts;
 mod functions;
+mod ignored;
 mod names;
 mod program;
 mod unchanged;
@@ -20,9 +21,11 @@ use holloway_format::{Count, FunctionPlan, Plan, Text};
 
 use counts::{ChangedCounts, changed_counts};
 use functions::{Key, pair_functions};
+use ignored::{ignored_load, remove_ignored};
 use unchanged::{Equal, unchanged};
 
 pub use code::function_code;
+pub use ignored::{IgnoredLine, IgnoredPlace};
 pub use program::Program;
 
 /// A plan for a program, made of the plan of an old one.
@@ -32,11 +35,12 @@ pub struct CarriedOver {
     pub plan: Plan,
     /// What was carried over.
     pub summary: Summary,
-    /// The branches that the old plan marks as unpredictable although they are no conditions: the
-    /// function and the edge.
-    pub no_conditions: Vec<(Text, usize)>,
-    /// The paths whose blocks the old plan copies, in code that has changed.
-    pub lost_tails: usize,
+    /// The lines of the old plan that fit nothing in the program.
+    pub ignored: Vec<IgnoredLine>,
+    /// For each path whose blocks the old plan copies in code that has changed, the function.
+    pub lost_tails: Vec<Text>,
+    /// For each load to prefetch in code that has changed, the function.
+    pub lost_loads: Vec<Text>,
 }
 
 /// How much of a plan was carried over. Executions are those of functions and edges.
@@ -109,13 +113,15 @@ pub fn carry_over(plan: &Plan, program: &Program) -> CarriedOver {
             Some(new) => carried.add_changed(function, new, program),
             None => carried.summary.gone += 1,
         }
+        let keeps_tails = same.contains(&key);
+        let lost = function.tails.keys().filter(|_| !keeps_tails);
+        carried.lost_tails.extend(lost.map(|_| name.clone()));
     }
     carried.add_late(plan, &pairs, &same);
     carried.add_prefetches(plan, program, &pairs);
     // A function that is gone has no section, so its place in the order means nothing.
     let order = plan.order().iter().map(|name| new_name(name, &pairs));
     carried.plan.set_order(order.collect());
-    carried.lost_tails = plan.tail_count().saturating_sub(carried.plan.tail_count());
     carried
 }
 
@@ -144,13 +150,11 @@ impl CarriedOver {
                 carried.add_target(*site, new_name(target, pairs), count);
             }
         }
-        carried.unpredictable.retain(|&edge, _| {
-            let is_condition = new.is_condition.get(edge) == Some(&true);
-            if !is_condition {
-                self.no_conditions.push((name.clone(), edge));
-            }
-            is_condition
-        });
+        let ignored = remove_ignored(&mut carried, new).into_iter();
+        self.ignored.extend(ignored.map(|place| IgnoredLine {
+            function: name.clone(),
+            place,
+        }));
         self.summary.unchanged += 1;
         self.summary.matched = self.summary.matched.saturating_add(function.executions());
         self.plan.add(name.clone(), *hash, carried);
@@ -205,8 +209,15 @@ impl CarriedOver {
                 true => are_all_same,
                 false => keys.iter().all(|(old, _)| same.contains(*old)),
             };
-            for &load in loads.iter().filter(|_| is_same) {
-                self.plan.add_prefetch(new_name(name, pairs), load);
+            for &load in loads {
+                match ignored_load(load, program) {
+                    _ if !is_same => self.lost_loads.push(name.clone()),
+                    None => self.plan.add_prefetch(new_name(name, pairs), load),
+                    Some(place) => self.ignored.push(IgnoredLine {
+                        function: name.clone(),
+                        place,
+                    }),
+                }
             }
         }
     }

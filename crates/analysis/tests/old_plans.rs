@@ -2,21 +2,24 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use holloway_analysis::old_plans::{CarriedOver, Program, carry_over, function_code};
+use holloway_analysis::old_plans::{CarriedOver, IgnoredPlace, Program, carry_over, function_code};
 use holloway_format::{
     BlockContent, BlockMap, Count, EdgeMap, FunctionMap, FunctionPlan, Outcome, Place, Plan,
-    PrefetchPlan,
+    PrefetchPlan, Text,
 };
 use proptest::prelude::*;
 
 /// A function whose blocks are words: a number that stands for the instructions, and after each `+` a
-/// callee. The last block is the exit. Blocks with two successors end with conditions.
+/// callee. The last block is the exit. Blocks with two successors end with conditions. Each block has
+/// one indirect call and two memory operations, and the first has code in line 3, column 4.
 fn function(name: &str, blocks: &str, edges: &[(u32, u32)]) -> FunctionMap {
     let contents = blocks.split(' ').map(|word| {
         let mut parts = word.split('+');
         BlockContent {
             hash: parts.next().unwrap().parse().unwrap(),
             callees: parts.map(Into::into).collect(),
+            indirect_calls: 1,
+            sized_operations: 2,
         }
     });
     let contents: Vec<BlockContent> = contents.collect();
@@ -36,10 +39,16 @@ fn function(name: &str, blocks: &str, edges: &[(u32, u32)]) -> FunctionMap {
             place,
         });
     }
+    let mut blocks = vec![BlockMap::default(); contents.len()];
+    blocks[0].places.push(Place {
+        scope: 0,
+        line: 3,
+        column: 4,
+    });
     FunctionMap {
         linkage_name: name.into(),
         exit: contents.len() as u32 - 1,
-        blocks: vec![BlockMap::default(); contents.len()],
+        blocks,
         edges: maps,
         contents,
         ..FunctionMap::default()
@@ -293,7 +302,7 @@ fn a_plan_of_the_same_program_stays_as_it_is() {
     let carried = carry(&plan, &program);
     assert_eq!(carried.plan, plan);
     assert!(carried.summary.is_complete());
-    assert_eq!(carried.no_conditions, []);
+    assert_eq!(carried.ignored, []);
 }
 
 #[test]
@@ -305,6 +314,7 @@ fn places_of_changed_functions_and_of_their_callers_are_left_out() {
     assert_eq!(numbers(&carried), [2, 0, 0]);
     assert_eq!(places(&carried, "caller"), [0, 0, 0, 0]);
     assert_eq!(places(&carried, "callee"), [0, 0, 0, 0]);
+    assert_eq!(carried.lost_loads, ["callee", "caller"].map(Text::from));
     // If the caller changes, the callee is still the same.
     let changed = function(
         "caller",
@@ -341,13 +351,43 @@ fn places_get_the_new_names() {
 }
 
 #[test]
-fn marks_of_other_edges_than_conditions_are_reported() {
+fn lines_that_fit_nothing_are_left_out_and_reported() {
     let (map, mut counts) = diamond();
     counts.unpredictable = [(0, Count(9)), (2, Count(9))].into();
-    let carried = carry(&plan(&[(map.clone(), counts)]), std::slice::from_ref(&map));
-    assert_eq!(carried.no_conditions, [("f".into(), 2)]);
+    // The edges 0 and 2 follow one another, and the edges 0 and 3 do not.
+    counts.tails = [(vec![0, 2, 4], Count(9)), (vec![0, 3], Count(9))].into();
+    for site in [4, 5] {
+        counts.add_target(site, "g".into(), Count(9));
+        counts.add_size(2 * site, 8, Count(9));
+    }
+    let mut plan = plan(&[(map.clone(), counts)]);
+    let load = |line, column| PrefetchPlan {
+        line,
+        column,
+        turns: 5,
+    };
+    let loads = [load(3, 0), load(3, 4), load(3, 5), load(4, 0)];
+    for load in loads {
+        plan.add_prefetch("f".into(), load);
+    }
+    let carried = carry(&plan, std::slice::from_ref(&map));
+    assert!(carried.ignored.iter().all(|line| line.function == "f"));
+    let places: Vec<&IgnoredPlace> = carried.ignored.iter().map(|line| &line.place).collect();
+    let expect = [
+        &IgnoredPlace::Unpredictable(2),
+        &IgnoredPlace::Tail(vec![0, 3]),
+        &IgnoredPlace::Target(5),
+        &IgnoredPlace::Size(10),
+        &IgnoredPlace::Load { line: 3, column: 5 },
+        &IgnoredPlace::Load { line: 4, column: 0 },
+    ];
+    assert_eq!(places, expect);
     let found = carried.plan.find("f", map.graph_hash()).unwrap();
     assert_eq!(found.unpredictable, [(0, Count(9))].into());
+    assert_eq!(found.tails, [(vec![0, 2, 4], Count(9))].into());
+    assert_eq!(found.targets, [((4, "g".into()), Count(9))].into());
+    assert_eq!(found.sizes, [((8, 8), Count(9))].into());
+    assert_eq!(carried.plan.prefetches("f"), [load(3, 0), load(3, 4)]);
 }
 
 /// A graph of blocks with different contents, the walks through it, and edges to split.

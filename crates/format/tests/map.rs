@@ -460,6 +460,8 @@ fn contents_are_decoded() {
     let content = |hash, callees: &[&str]| holloway_format::BlockContent {
         hash,
         callees: callees.iter().map(|&name| name.into()).collect(),
+        indirect_calls: hash % 3,
+        sized_operations: hash % 300,
     };
     let contents = vec![content(0x7856_3412, &["g", "h", "g"]), content(0, &[])];
     let training = holloway_format::FunctionMap {

@@ -9,7 +9,7 @@ use holloway_format::map::hash_of_words;
 use holloway_format::{BlockContent, Text};
 use holloway_llvm::Instruction;
 
-use crate::lower::{LoweredFunction, Part, calls, is_counted};
+use crate::lower::{LoweredFunction, Part, calls, is_counted, is_indirect_call, unknown_size};
 
 /// The content of each block, including the exit.
 pub(crate) fn contents(lowered: &LoweredFunction<'_>) -> Vec<BlockContent> {
@@ -21,14 +21,22 @@ fn content(lowered: &LoweredFunction<'_>, node: Part) -> BlockContent {
     if node.cuts_before > 0 {
         return BlockContent::default();
     }
-    let instructions = lowered.parts.blocks[node.block].instructions.iter();
-    let counted = instructions.copied().filter(|i| is_counted(*i));
+    let instructions = &lowered.parts.blocks[node.block].instructions;
+    let count = |is_it: fn(Instruction<'_>) -> bool| {
+        let found = instructions
+            .iter()
+            .filter(|instruction| is_it(**instruction));
+        u32::try_from(found.count()).expect("fewer than 2^32 instructions")
+    };
+    let counted = instructions.iter().copied().filter(|i| is_counted(*i));
     let words: Vec<u64> = counted.clone().map(word).collect();
     // Half of the bits are enough for the blocks of a function.
     let hash = hash_of_words(&words) & u64::from(u32::MAX);
     BlockContent {
         hash: u32::try_from(hash).expect("32 bits"),
         callees: counted.filter_map(callee).collect(),
+        indirect_calls: count(is_indirect_call),
+        sized_operations: count(|instruction| unknown_size(instruction).is_some()),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Measures what the branch of a binary search becomes: a select if its keys are random, a branch if
-//! they come in turn. The study's second table.
+//! they come in turn. The third table of the study.
 
 use crate::bench::Samples;
 use anyhow::{Context, Result, ensure};
@@ -41,7 +41,7 @@ pub(super) fn section(rounds: NonZeroUsize) -> Result<String> {
     let folder = scratch.path();
     let plain = build(folder, "plain", &[], Compiler::Holloway)?;
     for (keys, _) in KEYS {
-        train(folder, &plain, keys)?;
+        train(folder, &plain, keys, &[keys, SEARCHES[0]])?;
     }
     let mut section = String::from(HEAD);
     for (number, (keys, name)) in KEYS.into_iter().enumerate() {
@@ -53,7 +53,7 @@ pub(super) fn section(rounds: NonZeroUsize) -> Result<String> {
             apply(folder, &plain, keys)?,
             apply(folder, &plain, other)?,
         ];
-        section += &row(name, &measure(&builds, keys, rounds)?);
+        section += &row(name, &measure(&builds, &[keys, SEARCHES[1]], rounds)?);
     }
     section += &format!(
         "\nCPU times: seconds of plain, and the others over plain. Medians of {rounds} rounds.\n"
@@ -104,13 +104,17 @@ fn compiler_optimized(folder: &Path, keys: &str) -> Result<PathBuf> {
     build(folder, &name, &[option("use", &counts)], Compiler::Clang)
 }
 
-/// Writes two plans of a training run: one with all lines, and one without unpredictable branches.
-fn train(folder: &Path, plain: &Path, keys: &str) -> Result<()> {
-    let plan = folder.join(format!("{keys}.plan"));
+/// Writes two plans of a training run: `NAME.plan` with all lines, and `NAME.early.plan` without
+/// unpredictable branches.
+///
+/// # Errors
+/// If training fails, or a plan cannot be written.
+pub(super) fn train(folder: &Path, plain: &Path, name: &str, words: &[&str]) -> Result<()> {
+    let plan = folder.join(format!("{name}.plan"));
     let mut train = holloway_command(["plan", "train", "-o"]);
-    train.arg(&plan).arg(plain).args(["--", keys, SEARCHES[0]]);
+    train.arg(&plan).arg(plain).arg("--").args(words);
     run_ok(&mut train)?;
-    remove_marks(&plan, &folder.join(format!("{keys}.early.plan")))
+    remove_marks(&plan, &folder.join(format!("{name}.early.plan")))
 }
 
 /// Writes a plan without its unpredictable branches.
@@ -125,7 +129,11 @@ pub(super) fn remove_marks(plan: &Path, counts: &Path) -> Result<()> {
     Ok(std::fs::write(counts, text)?)
 }
 
-fn apply(folder: &Path, plain: &Path, plan: &str) -> Result<PathBuf> {
+/// Builds a program with the plan of this name.
+///
+/// # Errors
+/// If the program cannot be built.
+pub(super) fn apply(folder: &Path, plain: &Path, plan: &str) -> Result<PathBuf> {
     let program = folder.join(format!("{plan}.optimized"));
     let mut apply = holloway_command(["plan", "apply", "-o"]);
     apply.arg(&program).arg(plain).arg("--plan");
@@ -133,15 +141,19 @@ fn apply(folder: &Path, plain: &Path, plan: &str) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Runs each build once in each round. The next round begins with another build.
-fn measure(
-    builds: &[PathBuf; BUILDS],
-    keys: &str,
+/// Takes the CPU times of several builds. Runs each build once in each round. The next round begins
+/// with another build.
+///
+/// # Errors
+/// If a run fails, or the builds print different things.
+pub(super) fn measure<const N: usize>(
+    builds: &[PathBuf; N],
+    words: &[&str],
     rounds: NonZeroUsize,
-) -> Result<[Samples; BUILDS]> {
+) -> Result<[Samples; N]> {
     let command = |build: &Path| {
         let mut command = Command::new(build);
-        command.args([keys, SEARCHES[1]]);
+        command.args(words);
         command
     };
     let expected = run_ok(&mut command(&builds[0]))?.stdout;
@@ -153,13 +165,13 @@ fn measure(
             build.display()
         );
     }
-    let mut samples: [Samples; BUILDS] = Default::default();
+    let mut samples: [Samples; N] = std::array::from_fn(|_| Samples::default());
     for round in 0..rounds.get() {
-        for number in 0..BUILDS {
-            let index = (round + number) % BUILDS;
+        for number in 0..N {
+            let index = (round + number) % N;
             let mut command = command(&builds[index]);
             let child = command.stdout(Stdio::null()).spawn();
-            let used = child.context("cannot start the search")?.wait4()?;
+            let used = child.context("cannot start the program")?.wait4()?;
             ensure!(used.status.success(), "{}", used.status);
             samples[index].push((used.rusage.utime + used.rusage.stime).as_secs_f64());
         }

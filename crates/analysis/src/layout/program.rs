@@ -133,7 +133,11 @@ mod tests {
             .block(0, &[]);
         let mut map = map.edge(0, 1, Outcome::Return).done();
         let callees = callees.iter().map(|&name| name.into()).collect();
-        map.contents = vec![BlockContent { hash: 0, callees }, BlockContent::default()];
+        let entry = BlockContent {
+            callees,
+            ..BlockContent::default()
+        };
+        map.contents = vec![entry, BlockContent::default()];
         map
     }
 

@@ -89,6 +89,7 @@ mod tests {
         map.contents[0] = BlockContent {
             hash: 7,
             callees: vec!["f".into()],
+            ..BlockContent::default()
         };
         map.contents[2].hash = 8;
         let code = function_code(&map).expect("code");

@@ -1,8 +1,8 @@
 //! The functions of a program that a plan may be for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use holloway_format::{FunctionCode, FunctionMap, Outcome, Text};
+use holloway_format::{BlockContent, FunctionCode, FunctionMap, Outcome, Text};
 
 use super::code::function_code;
 
@@ -11,6 +11,8 @@ use super::code::function_code;
 pub struct Program {
     /// By linkage name, and hash of the graph.
     pub(super) functions: BTreeMap<(Text, u64), ProgramFunction>,
+    /// The lines and columns of all code.
+    pub(super) places: BTreeSet<(u32, u32)>,
 }
 
 /// A function of a program.
@@ -19,11 +21,15 @@ pub(super) struct ProgramFunction {
     /// For each edge, whether it is an outcome of a condition.
     pub(super) is_condition: Vec<bool>,
     pub(super) code: Option<FunctionCode>,
+    /// The number of indirect calls. `None` if it is unknown.
+    pub(super) indirect_calls: Option<usize>,
+    /// The number of memory operations whose size the compiler does not know. `None` if it is unknown.
+    pub(super) sized_operations: Option<usize>,
 }
 
 impl<'a> FromIterator<&'a FunctionMap> for Program {
     fn from_iter<I: IntoIterator<Item = &'a FunctionMap>>(maps: I) -> Self {
-        let mut functions = BTreeMap::new();
+        let mut program = Self::default();
         for map in maps.into_iter().filter(|map| !map.is_damaged()) {
             let edges = map.edges.iter().filter(|edge| edge.is_always_there());
             let is_condition =
@@ -31,10 +37,21 @@ impl<'a> FromIterator<&'a FunctionMap> for Program {
             let function = ProgramFunction {
                 is_condition: is_condition.collect(),
                 code: function_code(map),
+                indirect_calls: sum(map, |content| content.indirect_calls),
+                sized_operations: sum(map, |content| content.sized_operations),
             };
             let key = (map.linkage_name.clone(), map.graph_hash());
-            functions.entry(key).or_insert(function);
+            program.functions.entry(key).or_insert(function);
+            let places = map.blocks.iter().flat_map(|block| &block.places);
+            let places = places.map(|place| (place.line, place.column));
+            program.places.extend(places);
         }
-        Self { functions }
+        program
     }
+}
+
+/// The sum of a number over all blocks. `None` if the map has no contents of blocks.
+fn sum(map: &FunctionMap, number: impl Fn(&BlockContent) -> u32) -> Option<usize> {
+    let numbers = map.contents.iter().map(|content| number(content) as usize);
+    (!map.contents.is_empty()).then(|| numbers.sum())
 }

@@ -5,10 +5,12 @@
 //! before it.
 //! ```text
 //! list of contents, one for each block: 4 bytes hash  list of strings
+//!                                       v indirect calls  v sized operations
 //! ```
-//! Example: the entry block of an empty function calls the function with string 7, and the exit is
-//! empty. The record has no loads, selects, loops, cases, or leaks:
-//! `00  00 00  00  00  02  12 34 56 78 01 07  00 00 00 00 00`.
+//! Example: the entry block of an empty function calls the function with string 7, and copies memory
+//! of a size that the compiler does not know. The exit is empty. The record has no loads, selects,
+//! loops, cases, or leaks:
+//! `00  00 00  00  00  02  12 34 56 78 01 07 00 01  00 00 00 00 00 00 00`.
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
@@ -24,6 +26,10 @@ pub struct BlockContent {
     pub hash: u32,
     /// The linkage names of the functions that the block calls directly, in order.
     pub callees: Vec<Text>,
+    /// The number of its indirect calls.
+    pub indirect_calls: u32,
+    /// The number of its memory operations whose size the compiler does not know.
+    pub sized_operations: u32,
 }
 
 pub(super) fn put_contents<'a>(
@@ -32,12 +38,14 @@ pub(super) fn put_contents<'a>(
     contents: &'a [BlockContent],
 ) {
     put(out, contents.len() as u64);
-    for BlockContent { hash, callees } in contents {
-        out.extend_from_slice(&hash.to_le_bytes());
-        put(out, callees.len() as u64);
-        for callee in callees {
+    for content in contents {
+        out.extend_from_slice(&content.hash.to_le_bytes());
+        put(out, content.callees.len() as u64);
+        for callee in &content.callees {
             put(out, strings.number(callee).into());
         }
+        put(out, content.indirect_calls.into());
+        put(out, content.sized_operations.into());
     }
 }
 
@@ -48,7 +56,7 @@ pub(super) fn read_contents(
     if cursor.end().is_ok() {
         return Ok(Vec::new());
     }
-    let count = cursor.count(5, "number of contents of blocks")?;
+    let count = cursor.count(7, "number of contents of blocks")?;
     let mut contents = Vec::with_capacity(count);
     for _ in 0..count {
         let hash = cursor.u32()?;
@@ -58,7 +66,12 @@ pub(super) fn read_contents(
             strings.get(cursor.var32()?, offset)
         });
         let callees = callees.collect::<Result<_, _>>()?;
-        contents.push(BlockContent { hash, callees });
+        contents.push(BlockContent {
+            hash,
+            callees,
+            indirect_calls: cursor.var32()?,
+            sized_operations: cursor.var32()?,
+        });
     }
     Ok(contents)
 }

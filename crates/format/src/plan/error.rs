@@ -1,6 +1,6 @@
 //! The reasons why a plan cannot be read.
 
-use crate::plan::lines::{FIRST_LINE, LAST_LINE};
+use crate::plan::lines::{FIRST_LINE, LAST_LINE, LATE_LINE};
 
 /// A line of a plan that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,18 +14,28 @@ pub enum PlanError {
     )]
     LastLine,
     /// The file is not UTF-8.
-    #[error("line {line}: not UTF-8")]
+    #[error("line {line}: not UTF-8: name a file that `holloway plan train` wrote")]
     NotUtf8 {
         /// The number of the line, from 1.
         line: usize,
     },
-    /// A line has no known form.
-    #[error(
-        "line {line}: not `function HASH CALLS EDGES NAME`, `code …`, `EDGE COUNT`, `target SITE COUNT NAME`, `size SITE COUNT BYTES`, `unpredictable EDGE COUNT`, `tail COUNT EDGE-EDGE…`, `late`, `order`, `place NAME`, `prefetches`, or `load LINE COLUMN TURNS NAME`"
-    )]
+    /// A line has not the form that its first word asks for, or that its part of the plan has.
+    #[error("line {line}: not of the form `{form}`: correct the line, or write the plan again")]
     Form {
         /// The number of the line, from 1.
         line: usize,
+        /// The form.
+        form: &'static str,
+    },
+    /// A function of the late counts has a line that only early counts can have.
+    #[error(
+        "line {line}: late counts have no lines `{word}`, because the optimizer has used those of early counts: move the line before `{LATE_LINE}`, or remove it"
+    )]
+    Late {
+        /// The number of the line, from 1.
+        line: usize,
+        /// The first word of the line.
+        word: &'static str,
     },
     /// An edge's number is not below the function's number of edges, or does not ascend.
     #[error("line {line}: edge {edge} is out of range or out of order")]

@@ -81,10 +81,11 @@ impl FunctionPlan {
         edges.fold(self.calls, Count::saturating_add)
     }
 
-    /// The executions alone, without values and code.
+    /// The executions alone, without values, copied paths, and code.
     pub(super) fn without_values(self) -> Self {
         Self {
             code: None,
+            tails: BTreeMap::new(),
             targets: BTreeMap::new(),
             sizes: BTreeMap::new(),
             ..self

@@ -30,6 +30,23 @@ pub(super) const UNPREDICTABLE: &str = "unpredictable ";
 /// The beginning of the line of a path whose blocks are copied.
 pub(super) const TAIL: &str = "tail ";
 
+/// The form of the first line of a function.
+pub(super) const FUNCTION_FORM: &str = "function HASH CALLS EDGES NAME";
+/// The form of the count of an edge.
+pub(super) const EDGE_FORM: &str = "EDGE COUNT";
+/// The form of a target.
+pub(super) const TARGET_FORM: &str = "target SITE COUNT NAME";
+/// The form of a size.
+pub(super) const SIZE_FORM: &str = "size SITE COUNT BYTES";
+/// The form of an unpredictable branch.
+pub(super) const UNPREDICTABLE_FORM: &str = "unpredictable EDGE COUNT";
+/// The form of a path whose blocks are copied.
+pub(super) const TAIL_FORM: &str = "tail COUNT EDGE-EDGE…";
+/// The form of a place in the order of functions.
+pub(super) const PLACE_FORM: &str = "place NAME";
+/// The form of a load.
+pub(super) const LOAD_FORM: &str = "load LINE COLUMN TURNS NAME";
+
 /// Writes control characters as `\u{…}`, so that a name stays on its line.
 pub(super) fn escape(name: &str) -> String {
     let is_plain = |c: char| !c.is_control() && c != '\\';

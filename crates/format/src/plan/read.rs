@@ -7,8 +7,9 @@ use crate::plan::counts::{FunctionKey, Plan, PrefetchPlan, add_function};
 use crate::plan::error::PlanError;
 use crate::plan::function::FunctionPlan;
 use crate::plan::lines::{
-    EARLIER_FIRST_LINE, FIRST_LINE, FUNCTION, LAST_LINE, LATE_LINE, LOAD, ORDER_LINE, PLACE,
-    PREFETCHES_LINE, SIZE, TAIL, TARGET, UNPREDICTABLE, unescape,
+    EARLIER_FIRST_LINE, EDGE_FORM, FIRST_LINE, FUNCTION, FUNCTION_FORM, LAST_LINE, LATE_LINE, LOAD,
+    LOAD_FORM, ORDER_LINE, PLACE, PLACE_FORM, PREFETCHES_LINE, SIZE, SIZE_FORM, TAIL, TAIL_FORM,
+    TARGET, TARGET_FORM, UNPREDICTABLE, UNPREDICTABLE_FORM, unescape,
 };
 use crate::text::Text;
 use crate::units::Count;
@@ -80,24 +81,27 @@ impl Reader {
         }
         if self.part == Part::Prefetches {
             let load = content.strip_prefix(LOAD).and_then(load_line);
-            let (name, load) = load.ok_or(PlanError::Form { line })?;
+            let (name, load) = load.ok_or(form(line, LOAD_FORM))?;
             self.plan.add_prefetch(name, load);
             return Ok(());
         }
         if self.part == Part::Order {
             let name = content.strip_prefix(PLACE).and_then(unescape);
-            let name = name.ok_or(PlanError::Form { line })?;
+            let name = name.ok_or(form(line, PLACE_FORM))?;
             self.plan.order.push(name.into());
             return Ok(());
         }
         if let Some(header) = content.strip_prefix(FUNCTION) {
-            let next = function_line(header).ok_or(PlanError::Form { line })?;
+            let next = function_line(header).ok_or(form(line, FUNCTION_FORM))?;
             self.finish_function();
             self.current = Some(next);
             return Ok(());
         }
-        let (_, function) = self.current.as_mut().ok_or(PlanError::Form { line })?;
-        read_counts(function, content, line)
+        let (_, function) = self.current.as_mut().ok_or(form(line, FUNCTION_FORM))?;
+        match early_word(content) {
+            Some(word) if self.part > Part::Early => Err(PlanError::Late { line, word }),
+            Some(_) | None => read_counts(function, content, line),
+        }
     }
 
     /// Adds the function that was read to the plan.
@@ -122,7 +126,7 @@ fn read_counts(function: &mut FunctionPlan, content: &str, line: usize) -> Resul
         return Ok(());
     }
     if let Some(content) = content.strip_prefix(TARGET) {
-        let (target, count) = target_line(content).ok_or(PlanError::Form { line })?;
+        let (target, count) = target_line(content).ok_or(form(line, TARGET_FORM))?;
         let last = function.targets.last_key_value();
         if last.is_some_and(|(last, _)| *last >= target) {
             return Err(PlanError::Target { line });
@@ -133,7 +137,7 @@ fn read_counts(function: &mut FunctionPlan, content: &str, line: usize) -> Resul
         return Ok(());
     }
     if let Some(content) = content.strip_prefix(SIZE) {
-        let (size, count) = size_line(content).ok_or(PlanError::Form { line })?;
+        let (size, count) = size_line(content).ok_or(form(line, SIZE_FORM))?;
         let last = function.sizes.last_key_value();
         if last.is_some_and(|(last, _)| *last >= size) {
             return Err(PlanError::Size { line });
@@ -145,7 +149,7 @@ fn read_counts(function: &mut FunctionPlan, content: &str, line: usize) -> Resul
     }
     let edges = function.edge_count;
     if let Some(content) = content.strip_prefix(TAIL) {
-        let (tail, count) = tail_line(content).ok_or(PlanError::Form { line })?;
+        let (tail, count) = tail_line(content).ok_or(form(line, TAIL_FORM))?;
         let last = function.tails.last_key_value();
         let ascends = last.is_none_or(|(last, _)| *last < tail);
         if !ascends || tail.len() < 2 || tail.iter().any(|&edge| edge >= edges) {
@@ -157,19 +161,36 @@ fn read_counts(function: &mut FunctionPlan, content: &str, line: usize) -> Resul
         return Ok(());
     }
     match content.strip_prefix(UNPREDICTABLE) {
-        Some(content) => read_edge(&mut function.unpredictable, edges, content, line),
-        None => read_edge(&mut function.taken, edges, content, line),
+        Some(content) => {
+            let read = edge_line(content).ok_or(form(line, UNPREDICTABLE_FORM))?;
+            add_edge(&mut function.unpredictable, edges, read, line)
+        }
+        None => {
+            let read = edge_line(content).ok_or(form(line, EDGE_FORM))?;
+            add_edge(&mut function.taken, edges, read, line)
+        }
     }
 }
 
-/// Reads the count of an edge of a function with so many edges.
-fn read_edge(
+/// The error of a line that has not this form.
+fn form(line: usize, form: &'static str) -> PlanError {
+    PlanError::Form { line, form }
+}
+
+/// The first word of a line that only early counts have.
+fn early_word(content: &str) -> Option<&'static str> {
+    let mut words = [CODE, TARGET, SIZE, TAIL].into_iter();
+    let word = words.find(|word| content.starts_with(word))?;
+    Some(word.trim_end())
+}
+
+/// Adds the count of an edge of a function with so many edges.
+fn add_edge(
     counts: &mut BTreeMap<usize, Count>,
     edges: usize,
-    content: &str,
+    (edge, count): (usize, Count),
     line: usize,
 ) -> Result<(), PlanError> {
-    let (edge, count) = edge_line(content).ok_or(PlanError::Form { line })?;
     let last = counts.last_key_value();
     let ascends = last.is_none_or(|(&last, _)| last < edge);
     if !ascends || edge >= edges {
@@ -422,7 +443,7 @@ end
         for load in ["load 1 2 0 f", "load 1 2 f", "load 1 2 3", "0 2", "late"] {
             let text = format!("{FIRST_LINE}\nprefetches\n{load}\nend\n");
             let error = Plan::parse(text.as_bytes());
-            assert_eq!(error, Err(PlanError::Form { line: 3 }), "{load}");
+            assert_eq!(error, Err(form(3, LOAD_FORM)), "{load}");
         }
     }
 
@@ -436,34 +457,34 @@ end
         check("holloway plan 3\n", PlanError::FirstLine);
         check("FIRST\n", PlanError::LastLine);
         check("FIRST\nend\nend\n", PlanError::LastLine);
-        check("FIRST\n0 1\n", PlanError::Form { line: 2 });
-        check("FIRST\nlate\nlate\nend\n", PlanError::Form { line: 3 });
-        check("FIRST\nlate\n0 1\nend\n", PlanError::Form { line: 3 });
+        check("FIRST\n0 1\n", form(2, FUNCTION_FORM));
+        check("FIRST\nlate\nlate\nend\n", form(3, FUNCTION_FORM));
+        check("FIRST\nlate\n0 1\nend\n", form(3, FUNCTION_FORM));
         // No graph has so many edges.
         check(
             "FIRST\nfunction 0000000000000001 1 18446744073709551615 f\n",
-            PlanError::Form { line: 2 },
+            form(2, FUNCTION_FORM),
         );
-        check("FIRST\nfunction 12 1 1 f\n", PlanError::Form { line: 2 });
+        check("FIRST\nfunction 12 1 1 f\n", form(2, FUNCTION_FORM));
         check(
             "FIRST\nfunction 0000000000000001 1 1\n",
-            PlanError::Form { line: 2 },
+            form(2, FUNCTION_FORM),
         );
         let function = "FIRST\n\nfunction 0000000000000001 1 2 f\n";
         let check_edges = |lines: &str, expect| check(&format!("{function}{lines}"), expect);
-        check_edges("0 x\n", PlanError::Form { line: 4 });
+        check_edges("0 x\n", form(4, EDGE_FORM));
         check_edges("2 1\n", PlanError::Edge { line: 4, edge: 2 });
         check_edges("1 1\n1 1\n", PlanError::Edge { line: 5, edge: 1 });
-        check_edges("unpredictable 1\n", PlanError::Form { line: 4 });
+        check_edges("unpredictable 1\n", form(4, UNPREDICTABLE_FORM));
         let out_of_range = PlanError::Edge { line: 4, edge: 2 };
         check_edges("unpredictable 2 1\n", out_of_range);
         let twice = PlanError::Edge { line: 5, edge: 1 };
         check_edges("unpredictable 1 1\nunpredictable 1 1\n", twice);
-        check("FIRST\nunpredictable 1 1\n", PlanError::Form { line: 2 });
-        check_edges("size 0 1\n", PlanError::Form { line: 4 });
+        check("FIRST\nunpredictable 1 1\n", form(2, FUNCTION_FORM));
+        check_edges("size 0 1\n", form(4, SIZE_FORM));
         check_edges("size 0 1 8\nsize 0 1 8\n", PlanError::Size { line: 5 });
-        check_edges("tail 1\n", PlanError::Form { line: 4 });
-        check_edges("tail 1 0-\n", PlanError::Form { line: 4 });
+        check_edges("tail 1\n", form(4, TAIL_FORM));
+        check_edges("tail 1 0-\n", form(4, TAIL_FORM));
         check_edges("tail 1 0\n", PlanError::Tail { line: 4 });
         check_edges("tail 1 0-2\n", PlanError::Tail { line: 4 });
         check_edges("tail 1 0-1\ntail 1 0-0\n", PlanError::Tail { line: 5 });
@@ -471,11 +492,17 @@ end
         check_edges(&code.repeat(2), PlanError::Code { line: 5 });
         let fewer = "code 00000001 00000001 00000000 | 0-1\n";
         check_edges(fewer, PlanError::Code { line: 4 });
-        check_edges("target 1\n", PlanError::Form { line: 4 });
+        check_edges("target 1\n", form(4, TARGET_FORM));
         let unsorted = PlanError::Target { line: 5 };
         check_edges("target 1 1 f\ntarget 1 1 f\n", unsorted);
         check_edges("target 1 1 f\ntarget 1 1\n", unsorted);
         check_edges("target 1 1 f\ntarget 0 1 g\n", unsorted);
+        let late = function.replace("FIRST\n", "FIRST\nlate");
+        for word in ["code", "target", "size", "tail"] {
+            let error = PlanError::Late { line: 4, word };
+            check(&format!("{late}{word} 1 2 3\n"), error);
+        }
+        check(&format!("{late}unpredictable 1 1\n"), PlanError::LastLine);
         let bytes = [FIRST_LINE.as_bytes(), b"\n\xff"].concat();
         assert_eq!(Plan::parse(&bytes), Err(PlanError::NotUtf8 { line: 2 }));
     }

@@ -258,3 +258,158 @@ impl<'m> Copier<'_, 'm> {
         set_weights(end, remaining);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use holloway_llvm::{Context, Library};
+
+    use super::*;
+
+    /// Branches, by the constant that they compare with, which their copies share.
+    type Weights = BTreeMap<i64, Vec<Vec<u64>>>;
+
+    /// The weights of each branch and of its copies.
+    fn weights(function: Function<'_>) -> Weights {
+        let profile = function.module().metadata_kind("prof");
+        let mut weights = Weights::new();
+        for end in function.blocks().filter_map(Block::terminator) {
+            let Some(node) = end.metadata(profile) else {
+                continue;
+            };
+            let comparison = end.value().operand(0);
+            let constant = comparison.operand(1).as_int().unwrap();
+            let counts = node.operands().into_iter().skip(1);
+            let counts = counts.map(|count| count.unwrap().as_int().unwrap());
+            weights.entry(constant).or_default().push(counts.collect());
+        }
+        weights
+    }
+
+    /// Copies the blocks of tails, which are edges `(block, successor)` and a count. Returns the
+    /// weights after it, and checks that they add up to those before it.
+    fn copied(body: &str, tails: &[(&[(usize, u32)], u64)]) -> Weights {
+        let text = format!(
+            "target triple = \"x86_64-unknown-linux-gnu\"
+            declare i32 @work(i32)
+            define i32 @f(i32 %x) {{ {body} }}"
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let [source, bitcode] = ["f.ll", "f.bc"].map(|name| dir.path().join(name));
+        std::fs::write(&source, text).unwrap();
+        let mut clang = Command::new("clang-22");
+        clang.args(["-c", "-emit-llvm", "-Xclang", "-disable-llvm-passes"]);
+        assert!(
+            clang
+                .arg(&source)
+                .arg("-o")
+                .arg(&bitcode)
+                .status()
+                .unwrap()
+                .success()
+        );
+        let llvm = Library::find(None, Some(Path::new("rustc"))).unwrap();
+        let context = Context::new(&llvm);
+        let module = Module::parse(&context, "f", &std::fs::read(bitcode).unwrap()).unwrap();
+        let function = module.function("f").unwrap();
+        let before = weights(function);
+        let steps = |path: &[(usize, u32)]| {
+            let steps = path.iter();
+            steps
+                .map(|&(block, successor)| Step { block, successor })
+                .collect()
+        };
+        let tails = tails.iter().map(|&(path, count)| Tail {
+            steps: steps(path),
+            count,
+        });
+        let tails: Vec<Tail> = tails.collect();
+        let profile = module.metadata_kind("prof");
+        let counts = function.blocks().filter_map(|block| {
+            let end = block.terminator()?;
+            let counts = end.metadata(profile)?.operands().into_iter().skip(1);
+            Some((
+                block,
+                counts
+                    .map(|count| count.unwrap().as_int().unwrap())
+                    .collect(),
+            ))
+        });
+        copy_blocks(function, &tails, counts.collect());
+        module.verify("testing").unwrap();
+        let after = weights(function);
+        assert_eq!(sums(&before), sums(&after));
+        after
+    }
+
+    fn sums(weights: &Weights) -> BTreeMap<i64, Vec<u64>> {
+        let sum = |lists: &Vec<Vec<u64>>| {
+            let sides = 0..lists[0].len();
+            sides
+                .map(|side| lists.iter().map(|list| list[side]).sum())
+                .collect()
+        };
+        weights
+            .iter()
+            .map(|(&key, lists)| (key, sum(lists)))
+            .collect()
+    }
+
+    #[test]
+    fn a_copied_join_and_the_join_share_its_counts() {
+        let body = "
+            entry: %c = icmp sgt i32 %x, 1
+                br i1 %c, label %a, label %b, !prof !0
+            a: br label %join
+            b: br label %join
+            join: %n = phi i32 [ 7, %a ], [ %x, %b ]
+                %q = icmp sgt i32 %n, 2
+                br i1 %q, label %then, label %else, !prof !1
+            then: ret i32 %n
+            else: ret i32 0
+            }
+            !0 = !{!\"branch_weights\", i32 60, i32 40}
+            !1 = !{!\"branch_weights\", i32 70, i32 30}
+            define void @g() { ret void";
+        let tails: [(&[_], _); 2] = [(&[(1, 0), (3, 0)], 55), (&[(1, 0), (3, 1)], 5)];
+        let after = copied(body, &tails);
+        assert_eq!(after[&1], [[60, 40]]);
+        assert_eq!(after[&2], [[55, 5], [15, 25]]);
+    }
+
+    /// The loop takes `x` and `y` in turn. The copies unroll it once.
+    #[test]
+    fn the_copies_of_a_period_and_the_loop_share_its_counts() {
+        let body = "
+            entry: br label %head
+            head: %i = phi i32 [ 0, %entry ], [ %m, %latch ]
+                %q = icmp sgt i32 %i, 1
+                br i1 %q, label %x1, label %y1, !prof !0
+            x1: %v = call i32 @work(i32 %i)
+                br label %latch
+            y1: %w = call i32 @work(i32 9)
+                br label %latch
+            latch: %m = phi i32 [ %v, %x1 ], [ %w, %y1 ]
+                %more = icmp sgt i32 %m, 2
+                br i1 %more, label %head, label %exit, !prof !1
+            exit: ret i32 %m
+            }
+            !0 = !{!\"branch_weights\", i32 50, i32 50}
+            !1 = !{!\"branch_weights\", i32 90, i32 10}
+            define void @g() { ret void";
+        let around = [(4, 0), (1, 0), (2, 0), (4, 0), (1, 1)];
+        let tails: [(&[_], _); 5] = [
+            (&around[..2], 40),
+            (&[(4, 0), (1, 1)], 13),
+            (&around[..4], 37),
+            (&[(4, 0), (1, 0), (2, 0), (4, 1)], 3),
+            (&around, 37),
+        ];
+        let mut after = copied(body, &tails);
+        after.values_mut().for_each(|lists| lists.sort_unstable());
+        assert_eq!(after[&1], [[0, 37], [10, 0], [40, 13]]);
+        assert_eq!(after[&2], [[37, 3], [53, 7]]);
+    }
+}

@@ -86,7 +86,12 @@ pub(crate) fn calls(instruction: Instruction<'_>) -> bool {
 /// the build that uses its counts.
 pub(crate) fn indirect_calls<'m>(function: Function<'m>) -> impl Iterator<Item = Instruction<'m>> {
     let instructions = function.blocks().flat_map(Block::instructions);
-    instructions.filter(|instruction| calls(*instruction) && !instruction.callee().is_constant())
+    instructions.filter(|instruction| is_indirect_call(*instruction))
+}
+
+/// Whether an instruction calls a function through a pointer.
+pub(crate) fn is_indirect_call(instruction: Instruction<'_>) -> bool {
+    calls(instruction) && !instruction.callee().is_constant()
 }
 
 /// The memory operations of a function that the compiler does not know the size of, in the order of
@@ -96,14 +101,17 @@ pub(crate) fn sized_operations<'m>(
     function: Function<'m>,
 ) -> impl Iterator<Item = (Instruction<'m>, Value<'m>)> {
     let instructions = function.blocks().flat_map(Block::instructions);
-    instructions.filter_map(|instruction| {
-        if !instruction.is_call() || !is_memory_operation(instruction) {
-            return None;
-        }
-        let size = instruction.value().operand(SIZE_OPERAND);
-        let is_unknown = !size.is_constant() && size.kind().kind() == TypeKind::Integer(64);
-        is_unknown.then_some((instruction, size))
-    })
+    instructions.filter_map(|instruction| Some((instruction, unknown_size(instruction)?)))
+}
+
+/// The size of a memory operation, if the instruction is one and the compiler does not know its size.
+pub(crate) fn unknown_size(instruction: Instruction<'_>) -> Option<Value<'_>> {
+    if !instruction.is_call() || !is_memory_operation(instruction) {
+        return None;
+    }
+    let size = instruction.value().operand(SIZE_OPERAND);
+    let is_unknown = !size.is_constant() && size.kind().kind() == TypeKind::Integer(64);
+    is_unknown.then_some(size)
 }
 
 /// Whether a call copies, sets, or compares memory: one for which LLVM makes special code for sizes

@@ -10,7 +10,10 @@ mod options;
 mod scopes;
 
 pub(crate) use block_index::BlockIndex;
-pub(crate) use calls::{CallAttributes, calls, indirect_calls, is_counted, sized_operations};
+pub(crate) use calls::{
+    CallAttributes, calls, indirect_calls, is_counted, is_indirect_call, sized_operations,
+    unknown_size,
+};
 pub(crate) use edges::{Site, map_kind};
 pub(crate) use function::{LoweredFunction, lower};
 pub(crate) use function_parts::{BlockInfo, FunctionParts, Part};

@@ -5,7 +5,9 @@ use std::process::Command;
 
 use crate::support::{SETUPS, Workspace, library, options, run};
 use holloway_abi::Kind;
-use holloway_format::{Count, EdgeMap, FunctionMap, FunctionPlan, ModuleMap, Outcome, Plan};
+use holloway_format::{
+    BlockContent, Count, EdgeMap, FunctionMap, FunctionPlan, ModuleMap, Outcome, Plan,
+};
 use holloway_weave::OptLevel::O2;
 use holloway_weave::{EarlyBuild, WovenModule, weave_module};
 
@@ -144,6 +146,18 @@ fn maps_of_training_have_the_contents_of_blocks() {
     let other_condition = map(&source("!=", "first"));
     let different = other_condition.1.iter().zip(&one.1);
     assert_eq!(different.filter(|(a, b)| a != b).count(), 1);
+    let values = "void *memcpy(void *, const void *, unsigned long);
+        void g(void (*call)(int), char *to, char *from, unsigned long n, int times) {
+            for (int i = 0; i < times; i++) { call(i); call(n); memcpy(to, from, n); }
+            memcpy(to, from, 8);
+        }";
+    let bitcode = workspace.compile(setup.clang, "m.c", values, &args);
+    let [map] = training(setup.llvm, &bitcode, Kind::Edges)
+        .try_into()
+        .unwrap();
+    let sum = |number: fn(&BlockContent) -> u32| map.contents.iter().map(number).sum::<u32>();
+    assert_eq!(sum(|block| block.indirect_calls), 2);
+    assert_eq!(sum(|block| block.sized_operations), 1);
     // Other builds need no contents.
     let bitcode = workspace.compile(setup.clang, "m.c", &source("<", "first"), &args);
     let mut options = options("m.o", O2);

@@ -8,6 +8,7 @@ mod cxx;
 mod early;
 mod edges;
 mod module;
+mod peeling;
 mod promote;
 mod random;
 mod rust;

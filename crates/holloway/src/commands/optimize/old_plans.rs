@@ -1,17 +1,18 @@
 //! Plans that were made earlier, perhaps of another version of the program.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use holloway_analysis::old_plans::{self, CarriedOver, Program};
+use holloway_analysis::old_plans::{self, CarriedOver, IgnoredLine, IgnoredPlace, Program};
 use holloway_collect::image;
-use holloway_format::Plan;
 use holloway_format::image::decode_image;
+use holloway_format::{Plan, Text};
 
 use super::carried::Carried;
 use crate::failure::{Context, Failure, Result};
 use crate::status;
 
-/// Reads plans, makes each a plan for the program, and adds them up. Warns of marks that have no
+/// Reads plans, makes each a plan for the program, and adds them up. Warns of lines that have no
 /// effect.
 ///
 /// # Errors
@@ -26,21 +27,13 @@ pub(crate) fn carry_over(carried: &Carried, files: &[PathBuf]) -> Result<Carried
         let CarriedOver {
             plan,
             summary,
-            no_conditions,
+            ignored,
             lost_tails,
+            lost_loads,
         } = old_plans::carry_over(&plan, &program);
-        for (function, edge) in no_conditions {
-            status::warn(&format!(
-                "{}: edge {edge} of {function} is no condition, so `unpredictable {edge}` has no effect: remove the line",
-                file.display()
-            ));
-        }
-        if lost_tails > 0 {
-            status::warn(&format!(
-                "{}: {lost_tails} of its lines `tail` are left out, because their functions have changed: train again",
-                file.display()
-            ));
-        }
+        warn_of_ignored(file, &ignored);
+        warn_of_lost(file, "tail", &lost_tails);
+        warn_of_lost(file, "load", &lost_loads);
         sum.plan.add_plan(plan);
         sum.summary.add(summary);
     }
@@ -48,6 +41,69 @@ pub(crate) fn carry_over(carried: &Carried, files: &[PathBuf]) -> Result<Carried
         return Err(carried.no_function());
     }
     Ok(sum)
+}
+
+/// Warns of the lines that fit nothing in the program: of each sort, the first line.
+fn warn_of_ignored(file: &Path, lines: &[IgnoredLine]) {
+    let mut by_sort: BTreeMap<&str, Vec<&IgnoredLine>> = BTreeMap::new();
+    for line in lines {
+        by_sort.entry(word(&line.place)).or_default().push(line);
+    }
+    for (word, lines) in by_sort {
+        let IgnoredLine { function, place } = lines[0];
+        let remedy = match lines.len() {
+            1 => "remove the line, or train again".to_owned(),
+            all => format!("remove all {all} such lines, or train again"),
+        };
+        status::warn(&format!(
+            "{}: a line `{word}` of {function} has no effect, because {}: {remedy}",
+            file.display(),
+            reason(place)
+        ));
+    }
+}
+
+/// The first word of a line.
+fn word(place: &IgnoredPlace) -> &'static str {
+    match place {
+        IgnoredPlace::Unpredictable(_) => "unpredictable",
+        IgnoredPlace::Tail(_) => "tail",
+        IgnoredPlace::Target(_) => "target",
+        IgnoredPlace::Size(_) => "size",
+        IgnoredPlace::Load { .. } => "load",
+    }
+}
+
+/// Why a line fits nothing.
+fn reason(place: &IgnoredPlace) -> String {
+    match place {
+        IgnoredPlace::Unpredictable(edge) => format!("edge {edge} is no outcome of a condition"),
+        IgnoredPlace::Tail(edges) => {
+            let edges: Vec<String> = edges.iter().map(usize::to_string).collect();
+            format!("the edges {} do not follow one another", edges.join("-"))
+        }
+        IgnoredPlace::Target(site) => format!("the function has no indirect call {site}"),
+        IgnoredPlace::Size(site) => {
+            format!("the function has no memory operation {site} of unknown size")
+        }
+        IgnoredPlace::Load { line, column: 0 } => {
+            format!("no code that is counted has line {line}")
+        }
+        IgnoredPlace::Load { line, column } => {
+            format!("no code that is counted has line {line} and column {column}")
+        }
+    }
+}
+
+/// Warns of lines of functions that have changed.
+fn warn_of_lost(file: &Path, word: &str, functions: &[Text]) {
+    if let [first, ..] = functions {
+        status::warn(&format!(
+            "{}: {} of its lines `{word}` are left out, because their functions have changed ({first} is the first): train again",
+            file.display(),
+            functions.len()
+        ));
+    }
 }
 
 /// The functions of the program, from the path map of a build for training.
@@ -66,6 +122,12 @@ fn program(carried: &Carried) -> Result<Program> {
 /// # Errors
 /// If the file cannot be read, or is no plan.
 pub(crate) fn read_plan(file: &Path) -> Result<Plan> {
+    if file.is_dir() {
+        return Err(Failure::usage(format_args!(
+            "cannot read {}: it is a directory; name a file that `holloway plan train` wrote",
+            file.display()
+        )));
+    }
     let bytes = std::fs::read(file).cannot(|| format!("read {}", file.display()))?;
     Plan::parse(&bytes).cannot(|| format!("take {} for a plan", file.display()))
 }

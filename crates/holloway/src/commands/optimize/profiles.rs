@@ -12,6 +12,7 @@
 //! `holloway_analysis::origins` joins them.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use holloway_analysis::RunProfile;
@@ -99,9 +100,7 @@ fn is_exact(profile: &Path) -> bool {
 fn exact(carried: &Carried, profile: &Path) -> Result<Plan> {
     let run = loading::load(profile)?;
     for image in &run.images {
-        // The name comes from the profile, so it may be a path.
-        let name = Path::new(&image.name);
-        let Some(name) = name.file_name().filter(|file| *file == name) else {
+        let Some(name) = plain_name(&image.name) else {
             continue;
         };
         let (program, _) = carried.link_as(Purpose::Training, &[], "instrumented", name)?;
@@ -115,6 +114,13 @@ fn exact(carried: &Carried, profile: &Path) -> Result<Plan> {
         carried.program.display(),
         carried.program.display()
     )))
+}
+
+/// The name of an image, as the name of a file. `None` if it is a path: the name comes from the
+/// profile, and no file outside of holloway's own directories must be written.
+fn plain_name(name: &str) -> Option<&OsStr> {
+    let path = Path::new(name);
+    path.file_name().filter(|file| *file == path)
 }
 
 /// A program whose addresses lead to early blocks.
@@ -171,5 +177,22 @@ impl NumberedProgram {
             )));
         }
         Ok(plan_of(&run, &FunctionNames::default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_images_that_are_paths_are_no_names() {
+        for path in [
+            "", ".", "..", "/", "/app", "../app", "./app", "bin/app", "app/..",
+        ] {
+            assert_eq!(plain_name(path), None, "{path}");
+        }
+        for name in ["app", "app.so", "...", "a b"] {
+            assert_eq!(plain_name(name), Some(OsStr::new(name)));
+        }
     }
 }

@@ -1,7 +1,21 @@
-//! Copies folders of test programs.
+//! Copies programs, and folders of their sources.
 
+use crate::tool::run_ok;
 use anyhow::{Context, Result};
 use std::path::Path;
+use std::process::Command;
+
+/// Copies a program that is to be run.
+///
+/// The copy is made by a process of its own. If this process wrote it, a process that another thread
+/// starts meanwhile would keep it open for writing for a moment, and such a program cannot be run.
+///
+/// # Errors
+/// If reading or writing fails.
+pub fn copy_program(from: &Path, to: &Path) -> Result<()> {
+    run_ok(Command::new("cp").arg("--").arg(from).arg(to))?;
+    Ok(())
+}
 
 /// Copies a folder with everything below it.
 ///

@@ -1,7 +1,7 @@
 //! Builds Rust programs: ripgrep from its crate, and the packages of tests/workloads/rust.
 
 use super::flavor::Flavor;
-use crate::files::copy_tree;
+use crate::files::{copy_program, copy_tree};
 use crate::program::find_executable;
 use crate::registry;
 use crate::tool::{run_ok, tests_directory};
@@ -67,7 +67,7 @@ impl RustSource {
         run_ok(command.args(["--package", self.name]))?;
         // Another flavor of Holloway's is linked in the same place.
         let executable = folder.join(format!("program-{}-{}", self.name, flavor.name()));
-        std::fs::copy(find_executable(&target, self.binary)?, &executable)?;
+        copy_program(&find_executable(&target, self.binary)?, &executable)?;
         Ok(executable)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::ours::{Recorded, record};
 use anyhow::Result;
+use holloway_tests::files::copy_program;
 use holloway_tests::program::run_program;
 use holloway_tests::workload::{LUA, Scale, Workload};
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ impl<'a> Calm<'a> {
 
     /// Runs the plain program.
     pub(crate) fn run(&self, executable: &Path) -> Result<()> {
-        std::fs::copy(executable, self.plain.join("program"))?;
+        copy_program(executable, &self.plain.join("program"))?;
         for mut command in self.commands(&self.plain) {
             run_program(&mut command, None)?;
         }
@@ -50,7 +51,7 @@ impl<'a> Calm<'a> {
                 .collect();
             words.join(" ")
         };
-        std::fs::copy(executable, self.woven.join("program"))?;
+        copy_program(executable, &self.woven.join("program"))?;
         let lines: Vec<String> = self.commands(&self.woven).iter().map(line).collect();
         let script = format!("cd '{}' && {}", self.woven.display(), lines.join(" && "));
         record(Path::new("sh"), &["-c", &script], data, &[])

@@ -4,6 +4,7 @@
 //! `program/lines.rs` compares the programs of tests/programs with both gcovs.
 
 use anyhow::{Context, Result, ensure};
+use holloway_tests::files::copy_program;
 use holloway_tests::gcov::{BOTH, Gcov, agreed, lines_of_run, unlike};
 use holloway_tests::tool::{run_ok, scratch};
 use holloway_tests::workload::{BZIP2, CProject, Flavor, Scale, ZLIB};
@@ -22,7 +23,7 @@ fn lines_of_bzip2_and_zlib_agree_with_both_gcovs() {
             let _ = std::fs::remove_dir_all(&input);
             workload.write_input(&input, Scale::Small)?;
             let program = input.join("program");
-            std::fs::copy(exe, &program)?;
+            copy_program(exe, &program)?;
             workload.run(Path::new("./program"), &input, Scale::Small, data)?;
             Ok(())
         };

@@ -14,6 +14,7 @@ use holloway_format::{Count, ImageMap, read_loops};
 use holloway_testkit::naive::{self, Event, Image, Stream, StreamReading};
 use holloway_testkit::sequitur::check_laws;
 use holloway_tests::corpus;
+use holloway_tests::files::copy_program;
 use holloway_tests::tool::{clean, holloway_command, installed, run_ok, scratch, tests_directory};
 use holloway_tests::workload::{BZIP2, Flavor, LUA, Workload, ZLIB};
 use serde_json::Value;
@@ -210,7 +211,7 @@ impl Subject {
         let _ = std::fs::remove_dir_all(&self.folder);
         std::fs::create_dir_all(&self.folder)?;
         let executable = self.folder.join("program");
-        std::fs::copy(program, &executable)?;
+        copy_program(program, &executable)?;
         if let Some((name, text)) = &self.input {
             std::fs::write(self.folder.join(name), text)?;
         }

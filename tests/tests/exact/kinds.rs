@@ -7,6 +7,7 @@
 use crate::prepared::PreparedProgram;
 use anyhow::{Context, Result, ensure};
 use holloway_tests::agree::differences;
+use holloway_tests::files::copy_program;
 use holloway_tests::kind::Kind;
 use holloway_tests::program::inconsistencies;
 use holloway_tests::report::Report;
@@ -67,7 +68,7 @@ fn check(workload: &'static Workload, flavors: &[(Flavor, Kind)]) -> Result<usiz
         let _ = std::fs::remove_dir_all(&input);
         workload.write_input(&input, Scale::Small)?;
         let program = input.join("program");
-        std::fs::copy(executable, &program)?;
+        copy_program(executable, &program)?;
         let outputs = workload.run(&program, &input, Scale::Small, data)?;
         Ok(outputs.iter().map(|o| o.text() + &o.stderr).collect())
     };

@@ -2,7 +2,7 @@
 
 use super::builds::Build;
 use super::programs::{Program, Scale};
-use crate::bench::{Samples, code_bytes, count_command, without_lines};
+use crate::bench::{Samples, code_bytes, count_command};
 use anyhow::{Context, Result, ensure};
 use holloway_tests::program::run_program;
 use holloway_tests::tool::clean;
@@ -88,10 +88,9 @@ fn check_outputs(program: &Program, builds: &[Build], scale: Scale, folder: &Pat
 }
 
 fn counted(program: &Program, build: &Build, folder: &Path) -> Result<Costs> {
-    let stripped = folder.join("stripped");
-    std::fs::create_dir_all(&stripped)?;
-    let executable = without_lines(&build.executable, &stripped)?;
-    let command = program.command(&executable, folder, Scale::Count)?;
+    // Cargo's release builds have no debug information, so there is nothing to strip. `strip` would
+    // damage BOLT's program.
+    let command = program.command(&build.executable, folder, Scale::Count)?;
     let file = folder.join("callgrind");
     let cost = count_command(&command, &CACHES, file, folder);
     let cost = cost.with_context(|| build.name.clone())?;

@@ -9,6 +9,7 @@ mod counting_cost;
 mod csmith;
 mod fidelity;
 mod inputs;
+mod large;
 mod layout;
 mod machine;
 mod monitor;
@@ -135,6 +136,13 @@ enum Study {
     /// Counts instructions with callgrind, so the machine may be busy, and takes CPU times in
     /// rounds. Writes docs/studies/optimize.md unless programs are named.
     Optimize(optimize::Options),
+    /// Compare `holloway optimize` with LTO, the compiler's own optimization by counts, and BOLT, on
+    /// large programs
+    ///
+    /// Counts instructions and misses of the instruction cache, so the machine may be busy, and takes
+    /// CPU times in rounds. Needs Debian's package bolt-22. Stores results in target/large, and writes
+    /// docs/studies/large.md from all that are stored.
+    Large(large::Options),
     /// Compare the gains of `holloway optimize` by training, exact counts, samples, and branch records
     ///
     /// Counts instructions with callgrind, so the machine may be busy. Writes docs/studies/inputs.md
@@ -195,6 +203,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Server(options)) => server::run(options),
         Task::Study(Study::Fidelity(options)) => fidelity::run(options),
         Task::Study(Study::Optimize(options)) => optimize::run(options),
+        Task::Study(Study::Large(options)) => large::run(options),
         Task::Study(Study::Inputs(options)) => inputs::run(options),
         Task::Study(Study::Prefetch(options)) => prefetch::run(options),
         Task::Study(Study::Tails(options)) => tails::run(options),

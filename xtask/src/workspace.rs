@@ -24,9 +24,17 @@ pub(crate) fn cargo() -> Command {
 /// # Errors
 /// If the folder cannot be made.
 pub(crate) fn bench_folder() -> Result<PathBuf> {
+    target_folder("bench")
+}
+
+/// Returns a folder in the target directory. Makes the folder if it is missing.
+///
+/// # Errors
+/// If the folder cannot be made.
+pub(crate) fn target_folder(name: &str) -> Result<PathBuf> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let folder = std::path::absolute(target)?.join("bench");
+    let folder = std::path::absolute(target)?.join(name);
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
     Ok(folder)

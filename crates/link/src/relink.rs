@@ -44,8 +44,9 @@ pub enum Purpose<'a> {
     Sequences(&'a BTreeSet<String>),
     /// The program is optimized by a plan, and counts what its optimized code does.
     LateTraining(&'a Plan),
-    /// The program is optimized by a plan, and times the paths of its optimized code.
-    Timing(&'a Plan),
+    /// The program is optimized by a plan, and times the paths of its optimized code in the functions
+    /// with these linkage names.
+    Timing(&'a Plan, &'a BTreeSet<String>),
     /// The program is optimized by a plan.
     Optimized(&'a Plan),
     /// The program is built as it was built first.
@@ -124,9 +125,9 @@ impl CarriedProgram {
                 let (file, hash) = write_plan(plan, directory)?;
                 EarlyLink::LateTraining(file, hash)
             }
-            Purpose::Timing(plan) => {
+            Purpose::Timing(plan, names) => {
                 let (file, hash) = write_plan(plan, directory)?;
-                EarlyLink::Timing(file, hash)
+                EarlyLink::Timing(file, hash, patterns(names))
             }
             Purpose::Optimized(plan) => {
                 let (file, hash) = write_plan(plan, directory)?;
@@ -147,8 +148,10 @@ impl CarriedProgram {
             Purpose::Numbered | Purpose::NumberedTraining => line
                 .words
                 .retain(|word| !removes_names(&word.text) && !removes_locations(&word.text)),
-            Purpose::Sequences(_) | Purpose::Timing(_) | Purpose::Optimized(_) | Purpose::Plain => {
-            }
+            Purpose::Sequences(_)
+            | Purpose::Timing(..)
+            | Purpose::Optimized(_)
+            | Purpose::Plain => {}
         }
         // Functions that have sections can be ordered.
         line.function_sections |= match purpose {
@@ -158,7 +161,7 @@ impl CarriedProgram {
             | Purpose::NumberedTraining
             | Purpose::Sequences(_)
             | Purpose::LateTraining(_)
-            | Purpose::Timing(_) => false,
+            | Purpose::Timing(..) => false,
         };
         let settings = LinkSettings::for_recipe(&line, &self.recipe.opt, early)?;
         let linker = OsStr::from_bytes(&self.recipe.linker);
@@ -212,16 +215,20 @@ fn removes_locations(word: &OsStr) -> bool {
     ["-S", "--strip-debug", "-strip-debug"].contains(&word.to_str().unwrap_or_default())
 }
 
+/// The most bytes of the patterns that go to a worker as one argument. Linux takes 131,072.
+const MAX_PATTERNS: usize = 100_000;
+
 /// Patterns that select the functions with these names, one per line. Empty, so that all functions
-/// are selected, if a name could be read as something else.
+/// are selected, if a name could be read as something else, or the names are too long for an
+/// argument.
 fn patterns(names: &BTreeSet<String>) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
     let are_plain = names.iter().all(|name| name.chars().all(is_plain));
     let lines = names.iter().map(|name| format!("{name}\n"));
-    if are_plain {
-        lines.collect()
-    } else {
-        String::new()
+    let lines: String = lines.collect();
+    match are_plain && lines.len() <= MAX_PATTERNS {
+        true => lines,
+        false => String::new(),
     }
 }
 
@@ -229,6 +236,18 @@ fn patterns(names: &BTreeSet<String>) -> String {
 mod tests {
     use super::*;
     use crate::line::ExtraObjects;
+
+    #[test]
+    fn names_that_no_argument_can_hold_select_all_functions() {
+        let names = |count: usize| (0..count).map(|n| format!("name{n:06}")).collect();
+        assert_eq!(patterns(&names(2)), "name000000\nname000001\n");
+        assert_eq!(
+            patterns(&names(MAX_PATTERNS / 11)).len(),
+            MAX_PATTERNS / 11 * 11
+        );
+        assert_eq!(patterns(&names(MAX_PATTERNS / 11 + 1)), "");
+        assert_eq!(patterns(&["a b".to_owned()].into()), "");
+    }
 
     #[test]
     fn words_that_remove_names_are_left_out_however_they_are_carried() {

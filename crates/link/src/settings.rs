@@ -49,8 +49,8 @@ pub(crate) enum EarlyLink {
     /// file, and the hash of its content.
     LateTraining(PathBuf, String),
     /// A program that is optimized by a plan, and times the paths of its optimized code: the plan's
-    /// file, and the hash of its content.
-    Timing(PathBuf, String),
+    /// file, the hash of its content, and patterns as those of [`Self::Sequences`].
+    Timing(PathBuf, String, String),
     /// A program that is optimized by a plan: the plan's file, and the hash of its content.
     Optimized(PathBuf, String),
 }
@@ -80,7 +80,7 @@ impl fmt::Display for EarlyLink {
             // The kind and the patterns distinguish the results.
             Self::Training | Self::Sequences(_) => f.write_str("training"),
             Self::LateTraining(_, hash) => write!(f, "late training {hash}"),
-            Self::Timing(_, hash) => write!(f, "timing {hash}"),
+            Self::Timing(_, hash, _) => write!(f, "timing {hash}"),
             Self::Optimized(_, hash) => write!(f, "optimized {hash}"),
         }
     }
@@ -169,7 +169,7 @@ impl LinkSettings {
             EarlyLink::Training | EarlyLink::NumberedTraining | EarlyLink::LateTraining(..) => {
                 (Kind::Edges, true, String::new())
             }
-            EarlyLink::Timing(..) => (Kind::Variation, true, String::new()),
+            EarlyLink::Timing(.., only) => (Kind::Variation, true, only.clone()),
             EarlyLink::Sequences(only) => (Kind::Loops, true, only.clone()),
         };
         let options = CollectOptions {

@@ -452,7 +452,7 @@ impl<'a> Weaver<'a> {
             Some(
                 EarlyLink::Optimized(plan, _)
                 | EarlyLink::LateTraining(plan, _)
-                | EarlyLink::Timing(plan, _),
+                | EarlyLink::Timing(plan, ..),
             ) if attempt.plan => {
                 option("--early", worker::OPTIMIZED.into());
                 option("--plan", plan.clone().into());

@@ -14,6 +14,8 @@ use crate::reason::Reason;
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
+    /// The name of the crate that the text may name, as in linkage names.
+    crate_name: String,
     regex: Option<Regex>,
 }
 
@@ -73,6 +75,7 @@ impl Pattern {
         };
         Ok(Self {
             text: text.into(),
+            crate_name: text.replace('-', "_"),
             regex,
         })
     }
@@ -111,8 +114,7 @@ impl Pattern {
             .trim_start_matches(['<', '&', '*'])
             .split("::")
             .next();
-        let crate_name = self.text.replace('-', "_");
-        module == self.text || (root == Some(crate_name.as_str()) && demangled.contains("::"))
+        module == self.text || (root == Some(&*self.crate_name) && demangled.contains("::"))
     }
 
     /// Whether the pattern is the end of the function's path, as `b::c` is of `a::b::c`. Parameters

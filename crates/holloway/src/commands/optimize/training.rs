@@ -18,7 +18,7 @@ use holloway_analysis::unpredictable::{least_executions, unpredictable_branches}
 use holloway_analysis::variation::advice::prefetches;
 use holloway_analysis::variation::{RankOptions, rank};
 use holloway_collect::settings::Settings;
-use holloway_format::{Place, Plan, PrefetchPlan};
+use holloway_format::{FunctionPlan, Place, Plan, PrefetchPlan};
 use holloway_link::relink::Purpose;
 
 use super::carried::{Carried, plan_of};
@@ -84,7 +84,11 @@ fn add_prefetches(carried: &Carried, plan: &mut Plan, args: &[OsString]) -> Resu
         ..Settings::default()
     };
     let bare = plan.without_tails();
-    let purpose = Purpose::Timing(&bare);
+    let names = worth_timing(&bare);
+    if names.is_empty() {
+        return Ok(());
+    }
+    let purpose = Purpose::Timing(&bare, &names);
     let recorded = carried.record_any(purpose, "timing", args, Stdio::null(), settings)?;
     // A program of short functions has nothing to time.
     let Some(recorded) = recorded else {
@@ -106,6 +110,28 @@ fn add_prefetches(carried: &Carried, plan: &mut Plan, args: &[OsString]) -> Resu
     }
     Ok(())
 }
+
+/// The functions that are timed, by their linkage names: those with at least one of `RARE` executions
+/// of all late counts. Even if each execution of another function waits for memory, it takes less
+/// than a hundredth of the run. Timed code is compiled twice, so it pays to time few functions of a
+/// large program.
+fn worth_timing(plan: &Plan) -> BTreeSet<String> {
+    let executions = |function: &FunctionPlan| function.executions().0;
+    let all: u64 = plan
+        .late()
+        .map(|(_, _, function)| executions(function))
+        .fold(0, u64::saturating_add);
+    let is_frequent =
+        |function: &FunctionPlan| function.ran() && executions(function) >= all / RARE;
+    plan.late()
+        .filter(|(_, _, function)| is_frequent(function))
+        .map(|(name, _, _)| name.to_string())
+        .collect()
+}
+
+/// A function with less than one of so many executions is not timed: a load from main memory takes
+/// about as long as hundreds of executions of a block.
+const RARE: u64 = 100_000;
 
 /// How many paths are timed in training: one of about so many.
 const TIMED_PATHS: &str = "1000:1";

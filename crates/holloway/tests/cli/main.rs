@@ -3,6 +3,7 @@
 
 mod advise;
 mod cargo;
+mod check;
 mod cli_support;
 mod commands;
 mod counts;

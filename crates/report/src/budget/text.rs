@@ -61,7 +61,7 @@ pub fn annotations(results: &Results, cwd: Option<&Path>, out: Out<'_>) -> io::R
             "::error file={},line={line},title={}::{}",
             property(&file),
             property(&checked.name()),
-            message(&sentence(checked))
+            message(&figure(checked))
         )?;
     }
     let limits = plural(results.checked.len() as u64, "limit");
@@ -71,8 +71,12 @@ pub fn annotations(results: &Results, cwd: Option<&Path>, out: Out<'_>) -> io::R
 
 /// A broken limit as a sentence: `instructions of ^parse: 12 (at most 10)`.
 pub(super) fn sentence(checked: &Checked) -> String {
-    let (name, allowed) = (checked.name(), checked.allowed());
-    format!("{name}: {} ({allowed})", checked.value)
+    format!("{}: {}", checked.name(), figure(checked))
+}
+
+/// The figure and what is allowed: `12 (at most 10)`.
+fn figure(checked: &Checked) -> String {
+    format!("{} ({})", checked.value, checked.allowed())
 }
 
 /// Escapes the message of a command of a workflow.

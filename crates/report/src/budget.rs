@@ -4,40 +4,18 @@
 //! says whether it keeps the limit. The results are written as [`text`], [`json`], [`junit`] (for
 //! CI systems), or [`annotations`] (of GitHub).
 
+mod check;
 mod json;
 mod junit;
 mod limit;
 mod measure;
+mod results;
 mod text;
 
-use std::io::Write;
-
+pub use check::{BudgetError, Runs, check};
 pub use json::json;
 pub use junit::junit;
 pub use limit::{Checked, Limit, Number, Value};
-pub use measure::{BudgetError, Measure, Runs, check};
+pub use measure::Measure;
+pub use results::{Out, Results};
 pub use text::{annotations, text};
-
-/// Where a check writes its results.
-pub type Out<'a> = &'a mut dyn Write;
-
-/// The results of a check.
-#[derive(Debug)]
-pub struct Results {
-    /// The file with the limits, as the user named it.
-    pub budget: String,
-    /// The run, as the user named it.
-    pub run: String,
-    /// The limits, in the order of the file.
-    pub checked: Vec<Checked>,
-}
-
-impl Results {
-    /// The number of limits that the run does not keep.
-    pub fn broken(&self) -> usize {
-        self.checked
-            .iter()
-            .filter(|checked| !checked.keeps())
-            .count()
-    }
-}

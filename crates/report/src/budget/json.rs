@@ -4,7 +4,8 @@ use std::io;
 
 use serde::Serialize;
 
-use super::{Checked, Number, Out, Results, Value};
+use super::limit::{Checked, Number, Value};
+use super::results::{Out, Results};
 use crate::json::{SCHEMA, write_document};
 
 #[derive(Serialize)]

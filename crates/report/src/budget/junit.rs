@@ -4,8 +4,8 @@ use std::io;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
+use super::results::{Out, Results};
 use super::text::sentence;
-use super::{Out, Results};
 
 /// Writes the results in the format of JUnit: a test for each limit, which fails if the limit is
 /// broken.

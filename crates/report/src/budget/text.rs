@@ -5,7 +5,8 @@ use std::path::Path;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{Checked, Out, Results};
+use super::limit::Checked;
+use super::results::{Out, Results};
 use crate::numbers::plural;
 use crate::places::short;
 

@@ -3,10 +3,12 @@
 //! committed bundle is made from its sources.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use holloway_tests::tool::{holloway_command, installed, run_ok, scratch};
+use holloway_tests::tool::{holloway_command, installed, run, run_ok, scratch};
 
 /// Two conditions that depend on each other, in a loop with an inlined function. The edge counts
 /// alone expect the more frequent way of the second condition after both ways of the first one.
@@ -74,6 +76,14 @@ fn record(folder: &Path) {
         std::fs::write(folder.join(file), report.stdout).unwrap();
     }
     holloway(&["report", "run", "--html", "report.html"]);
+    for kind in ["loops", "variation"] {
+        let exe = format!("./app-{kind}");
+        holloway(&["cc", "--collect", kind, "-O2", "-g", "app.c", "-o", &exe]);
+        holloway(&["run", "--no-report", "-o", kind, "--", &exe]);
+        let report = holloway(&["report", kind, "--view", kind, "--format", "json"]);
+        std::fs::write(folder.join(format!("{kind}.json")), report.stdout).unwrap();
+        holloway(&["report", kind, "--html", &format!("{kind}.html")]);
+    }
 }
 
 #[test]
@@ -84,6 +94,60 @@ fn a_page_shows_what_the_report_says() {
     let folder = scratch("page").unwrap();
     record(folder.path());
     node(&["test/page.mjs", folder.path().to_str().unwrap()]);
+}
+
+/// Writes a program into the folder that stands for `xdg-open`: it keeps its argument, and ends with
+/// this status.
+fn write_opener(folder: &Path, status: i32) {
+    let opener = folder.join("xdg-open");
+    let text = format!("#!/bin/sh\necho \"$1\" > opened\nexit {status}\n");
+    std::fs::write(&opener, text).unwrap();
+    std::fs::set_permissions(&opener, Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_page_is_written_whole_and_opened() {
+    let folder = scratch("page-file").unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("one.c"), "int main(void) { return 0; }\n").unwrap();
+    let command = |words: &[&str]| {
+        let mut command = holloway_command(words);
+        let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+        command.current_dir(folder).env("PATH", path);
+        command
+    };
+    let fails = |words: &[&str], status: i32, message: &str| {
+        let output = run(&mut command(words)).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{}", output.stderr);
+        assert!(output.stderr.contains(message), "{}", output.stderr);
+    };
+    run_ok(&mut command(&["cc", "-O2", "one.c", "-o", "one"])).unwrap();
+    run_ok(&mut command(&[
+        "run",
+        "--no-report",
+        "-o",
+        "run",
+        "--",
+        "./one",
+    ]))
+    .unwrap();
+    write_opener(folder, 0);
+    run_ok(&mut command(&[
+        "report", "run", "--html", "one.html", "--open",
+    ]))
+    .unwrap();
+    let opened = std::fs::read_to_string(folder.join("opened")).unwrap();
+    assert_eq!(opened, "one.html\n");
+    let page = std::fs::read_to_string(folder.join("one.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    write_opener(folder, 3);
+    let open = ["report", "run", "--html", "one.html", "--open"];
+    fails(&open, 125, "open the file by hand");
+    let missing = ["report", "run", "--html", "missing/one.html"];
+    fails(&missing, 125, "missing/one.html");
+    fails(&["report", "run", "--open"], 2, "--html");
+    let view = ["report", "run", "--html", "one.html", "--view", "lines"];
+    fails(&view, 2, "cannot be used with");
 }
 
 #[test]

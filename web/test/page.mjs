@@ -181,6 +181,23 @@ async function checkPage(colorScheme) {
   await tab.context().close();
 }
 
+/** The views of loops and of variation have the rows of their JSON reports. */
+async function checkStreams(view, list, figure) {
+  const tab = await open(`${view}.html`);
+  const records = JSON.parse(readFileSync(join(folder, `${view}.json`), "utf8"))[list];
+  await tab.evaluate((hash) => (location.hash = hash), `!${view}`);
+  const rows = tab.locator(`#${view} [role=option]`);
+  assert.equal(await rows.count(), records.length);
+  assert.ok(records.length > 0);
+  assert.equal(await rows.first().locator("bdi").textContent(), records[0].function);
+  const detail = await tab.textContent(`#${view} .detail-body`);
+  assert.ok(detail.includes(figure(records[0])), detail);
+  await checkAccessibility(tab, view);
+  await tab.locator(`#${view} .detail-body button`).first().click();
+  assert.ok((await tab.textContent(".function-title")).startsWith(records[0].function));
+  await tab.context().close();
+}
+
 async function checkNarrow() {
   const tab = await open("report.html", { viewport: { width: 420, height: 800 } });
   await tab.locator("#overview [role=option]").first().click();
@@ -193,6 +210,8 @@ try {
   await checkPage("light");
   await checkPage("dark");
   await checkNarrow();
+  await checkStreams("loops", "loops", ({ starts }) => `${grouped(starts)} turns`);
+  await checkStreams("variation", "variation", ({ samples }) => `samples${grouped(samples)}`);
   assert.deepEqual(faults, []);
 } finally {
   await browser.close();

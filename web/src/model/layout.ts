@@ -50,7 +50,8 @@ export function layOut(graph: Graph, isShown: (block: number) => boolean): Layou
       const { from, to, kind } = graph.edges[number]!;
       return kind !== EdgeKind.Exit && to !== graph.exit && isShown(from) && isShown(to);
     });
-  const loops = findLoops(graph, edges);
+  const blocks = graph.instructions.map((_, block) => block).filter(isShown);
+  const loops = findLoops(graph, blocks, edges);
   const forward = edges.filter((edge) => !loops.isBack.has(edge));
   const layers = layersOf(graph, forward, loops);
   const nodes = layers.map((layer, block) => (layer < 0 ? null : node(block, layer, NODE_WIDTH)));

@@ -17,7 +17,9 @@ export interface Loops {
   innermost: number[];
 }
 
-export function findLoops(graph: Graph, edges: number[]): Loops {
+/** Finds the loops of these blocks and edges. The counts of samples may leave out the blocks that
+ * lead to a block, so the search begins at every block that it has not reached yet. */
+export function findLoops(graph: Graph, blocks: number[], edges: number[]): Loops {
   const count = graph.instructions.length;
   const out: number[][] = Array.from({ length: count }, () => []);
   const into: number[][] = Array.from({ length: count }, () => []);
@@ -25,7 +27,7 @@ export function findLoops(graph: Graph, edges: number[]): Loops {
     out[graph.edges[edge]!.from]!.push(edge);
     into[graph.edges[edge]!.to]!.push(edge);
   }
-  const { order, back } = search(graph, out);
+  const { order, back } = search(graph, [graph.entry, ...blocks], out);
   const heads = [...new Set(back.map((edge) => graph.edges[edge]!.to))];
   const backEdges = new Set(back);
   const bodies = heads.map((head) =>
@@ -48,12 +50,32 @@ export function findLoops(graph: Graph, edges: number[]): Loops {
   return { order, isBack, bodies, heads, parents, innermost };
 }
 
-/** A depth-first search without recursion, because graphs may be deep. */
-function search(graph: Graph, out: number[][]): { order: number[]; back: number[] } {
+function search(
+  graph: Graph,
+  roots: number[],
+  out: number[][],
+): { order: number[]; back: number[] } {
   const state = new Uint8Array(out.length);
-  const [postorder, back]: [number[], number[]] = [[], []];
-  const stack: { block: number; next: number }[] = [{ block: graph.entry, next: 0 }];
-  state[graph.entry] = 1;
+  const back: number[] = [];
+  const orders = roots.map((root) =>
+    state[root] === 0 ? searchFrom(graph, root, out, state, back) : [],
+  );
+  // A later search has edges to blocks of earlier ones, but not the other way around.
+  return { order: orders.reverse().flat(), back };
+}
+
+/** A depth-first search without recursion, because graphs may be deep. Returns the blocks in reverse
+ * postorder. State 1: on the stack, 2: done. */
+function searchFrom(
+  graph: Graph,
+  root: number,
+  out: number[][],
+  state: Uint8Array,
+  back: number[],
+): number[] {
+  const postorder: number[] = [];
+  const stack = [{ block: root, next: 0 }];
+  state[root] = 1;
   while (stack.length > 0) {
     const top = stack[stack.length - 1]!;
     const edge = out[top.block]![top.next++];
@@ -70,7 +92,7 @@ function search(graph: Graph, out: number[][]): { order: number[]; back: number[
       stack.push({ block: to, next: 0 });
     }
   }
-  return { order: postorder.reverse(), back };
+  return postorder.reverse();
 }
 
 function body(

@@ -25,6 +25,8 @@ export class Paths {
   readonly instructions: Float64Array;
   /** Sums of count × instructions: the weight of a range is a difference. */
   private readonly sums: Float64Array;
+  /** Sums of counts. */
+  private readonly countSums: BigUint64Array;
   /** Predicted paths that never ran, with their counts. */
   readonly phantoms: { number: bigint; count: bigint }[];
 
@@ -46,7 +48,9 @@ export class Paths {
     this.instructions = new Float64Array(this.length);
     this.measure();
     this.sums = new Float64Array(this.length + 1);
+    this.countSums = new BigUint64Array(this.length + 1);
     for (let path = 0; path < this.length; path++) {
+      this.countSums[path + 1] = this.countSums[path]! + this.counts[path]!;
       this.sums[path + 1] =
         this.sums[path]! + Number(this.counts[path]!) * this.instructions[path]!;
     }
@@ -69,9 +73,7 @@ export class Paths {
 
   /** Executions of the paths in a range. */
   executions(first: number, last: number): bigint {
-    let sum = 0n;
-    for (let path = first; path < last; path++) sum += this.counts[path]!;
-    return sum;
+    return this.countSums[last]! - this.countSums[first]!;
   }
 
   /** The hottest path of a range. */

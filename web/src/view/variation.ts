@@ -1,7 +1,7 @@
 // The view of variation: paths that are usually fast but sometimes slow, ranked by net variation,
 // and the distribution of the times of one of them.
 
-import { brief, grouped, percent } from "../data/numbers";
+import { brief, grouped, percent, plural } from "../data/numbers";
 import type { TimedPath, VariationDocument } from "../data/streams";
 import { button, element, shape } from "./dom";
 import { Rows } from "./rows";
@@ -106,7 +106,7 @@ export class VariationView {
 }
 
 function cycles(number: number): string {
-  return `${grouped(Math.round(number))} cycles`;
+  return plural(Math.round(number), "cycle");
 }
 
 function certainty(path: TimedPath): string {
@@ -144,7 +144,7 @@ function histogram(path: TimedPath): SVGElement {
       y2: HEIGHT - 30,
       class: "quantile",
     }),
-    shape("text", { x: x(time) + 4, y: 18 + 11 * index, class: "quantile-name" }, name),
+    quantileName(name, x(time), 18 + 11 * index),
   ]);
   const ends = [
     shape("text", { x: 20, y: HEIGHT - 10, class: "axis" }, cycles(low)),
@@ -158,4 +158,11 @@ function histogram(path: TimedPath): SVGElement {
     "aria-label": name,
   };
   return shape("svg", frame, ...bars, ...marks, ...ends);
+}
+
+/** The name of a quantile beside its line, on the side where it has room. */
+function quantileName(name: string, x: number, y: number): SVGElement {
+  const isRight = x > WIDTH - 60;
+  const end = isRight ? " end" : "";
+  return shape("text", { x: isRight ? x - 4 : x + 4, y, class: `quantile-name${end}` }, name);
 }

@@ -11,7 +11,7 @@ use flate2::read::GzDecoder;
 use holloway_analysis::RunProfile;
 use holloway_report::html::{Streams, Subject, page};
 use holloway_report::source::Nothing;
-use holloway_report::{Options, Source, json};
+use holloway_report::{Options, Source, View, json};
 use holloway_testkit::build::{SLIDE_FIRST, image, module, profile, slide};
 use large_run::large_run;
 use serde_json::Value;
@@ -109,6 +109,21 @@ fn the_numbers_of_a_page_are_those_of_the_json_report() {
     assert_eq!(head["hot"]["numbers"][0], hottest["id"]);
     assert_eq!(head["hot"]["counts"][0], hottest["count"]);
     assert_eq!(head["hot"]["instructions"][0], hottest["instructions"]);
+}
+
+#[test]
+fn a_page_says_what_the_edges_predict() {
+    let run = slide_run();
+    let options = Options {
+        view: Some(View::PathsFromEdges),
+        ..Options::new(&Nothing)
+    };
+    let mut bytes = Vec::new();
+    json::write(&run, &options, &mut bytes).unwrap();
+    let report: Value = serde_json::from_slice(&bytes).unwrap();
+    let document = document(&page_of(&run, &Nothing, Streams::default()));
+    let right = &report["prediction"]["functions"][0]["right"]["executions"];
+    assert_eq!(&document[0]["functions"]["predicted"][0], right);
 }
 
 #[test]

@@ -64,8 +64,8 @@ function search(
   return { order: orders.reverse().flat(), back };
 }
 
-/** A depth-first search without recursion, because graphs may be deep. Returns the blocks in reverse
- * postorder. State 1: on the stack, 2: done. */
+/** A depth-first search without recursion, because graphs may be deep. Returns the blocks in
+ * reverse postorder. State 1: on the stack, 2: done. */
 function searchFrom(
   graph: Graph,
   root: number,

@@ -1,13 +1,14 @@
 // The overview: what ran, how much of the time is explained, how few paths make up most of the run,
 // and the hottest functions and paths.
 
-import { brief, exact, grouped, percent, plural } from "../data/numbers";
+import { brief, exact, grouped, percent, plural, type Wire } from "../data/numbers";
 import type { Profile } from "../data/profile";
 import type { Store } from "../state";
-import { element } from "./dom";
+import { classNames, element } from "./dom";
 import { Rows } from "./rows";
 
 const ROW = 30;
+const MISSED = "The share of the path executions that the edge counts alone predict wrong";
 
 export class Overview {
   readonly root: HTMLElement;
@@ -45,14 +46,14 @@ export class Overview {
         "section",
         { class: "panel", "aria-labelledby": "functions-title" },
         element("h2", { id: "functions-title" }, "Hottest functions ", this.functionCount),
-        columns("share", "calls", "paths", "function"),
+        columns("share", "calls", "paths", "missed", "function"),
         this.functions.root,
       ),
       element(
         "section",
         { class: "panel", "aria-labelledby": "paths-title" },
         element("h2", { id: "paths-title" }, "Hottest paths ", this.pathCount),
-        columns("share", "count", "", "path"),
+        columns("share", "count", "length", "path"),
         this.paths.root,
       ),
     );
@@ -110,6 +111,7 @@ export class Overview {
           ),
       card(grouped(totals.functions_run), `functions ran, of ${grouped(totals.functions)} woven`),
     ];
+    if (head.unit === "paths") cards.push(this.mispredicted());
     if (cpu_time) {
       const seconds = cpu_time.user_seconds + cpu_time.system_seconds;
       cards.push(card(`${seconds.toFixed(seconds < 10 ? 2 : 1)} s`, "CPU time"));
@@ -143,6 +145,13 @@ export class Overview {
     );
   }
 
+  private mispredicted(): HTMLElement {
+    const { executions, predicted } = this.profile.head.functions;
+    const sum = (list: Wire[]): bigint => list.reduce((total, each) => total + exact(each), 0n);
+    const [ran, right] = [sum(executions), sum(predicted)];
+    return card(percent(ran - right, ran), "of the path executions: edge counts mispredict them");
+  }
+
   private shares(): HTMLElement | null {
     const { head } = this.profile;
     const all = Number(head.totals.distinct_paths);
@@ -172,6 +181,7 @@ export class Overview {
         element("span", { class: "share-cell" }, "never ran"),
         element("span", {}),
         element("span", {}),
+        element("span", {}),
         name(
           never_ran.names[quiet]!,
           place(files.names[never_ran.files[quiet]!], never_ran.lines[quiet]!),
@@ -183,11 +193,21 @@ export class Overview {
       bar(part, exact(totals.instructions)),
       element("span", { class: "number" }, brief(exact(functions.calls[index]!))),
       element("span", { class: "number" }, brief(exact(functions.distinct[index]!))),
+      this.missed(index),
       name(
         functions.names[index]!,
         place(files.names[functions.files[index]!], functions.lines[index]!),
       ),
     ];
+  }
+
+  /** The share of a function's path executions that the edge counts alone predict wrong. */
+  private missed(index: number): HTMLElement {
+    const { executions, predicted } = this.profile.head.functions;
+    const [ran, right] = [exact(executions[index]!), exact(predicted[index]!)];
+    const text = ran === 0n ? "" : ran === right ? "0" : percent(ran - right, ran);
+    const name = classNames("number", ran > right && "missed");
+    return element("span", { class: name, title: MISSED }, text);
   }
 
   private pathRow(row: number): (Node | string)[] {

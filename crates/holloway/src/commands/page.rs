@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use holloway_abi::Unit;
+use holloway_abi::{Kind, Unit};
 use holloway_analysis::RunProfile;
 use holloway_collect::files::write_atomically;
 use holloway_report::html::{self, Streams, Subject};
@@ -52,7 +52,13 @@ fn load(args: &ReportArgs, run: &Path, options: &Options<'_>) -> Result<(RunProf
         let profile = loading::load_samples(run, Unit::Paths)?;
         return Ok((profile, Streams::default()));
     }
-    let all = loading::load_with_streams(run)?.into_all();
+    let loaded = loading::load_with_streams(run)?;
+    if loaded.kinds.has(Kind::Trace) {
+        status::note(
+            "the page has the counts of the trace; `holloway trace stats` shows its events",
+        );
+    }
+    let all = loaded.into_all();
     let loops = all.loops.as_ref().map(|loops| {
         let loops_options = LoopsOptions::default();
         text(|out| json::loops::write(loops, options, loops_options, out))

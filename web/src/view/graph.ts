@@ -227,7 +227,12 @@ export class GraphPane {
       ),
       shape("rect", { width: NODE_WIDTH, height: NODE_HEIGHT, rx: 7 }),
       text(9, 18, "block-name", name),
-      text(16 + 7 * name.length, 18, "block-lines", lines),
+      text(
+        16 + 7 * name.length,
+        18,
+        "block-lines",
+        fitting(lines, 22 - name.length - brief(count).length),
+      ),
       text(NODE_WIDTH - 9, 18, "block-count", brief(count)),
       text(9, 36, "block-code", code.length > 25 ? `${code.slice(0, 24)}…` : code),
     );
@@ -296,4 +301,11 @@ function curve({ points, isBack }: Line): string {
     [x0, y0] = [x, y];
   }
   return d;
+}
+
+/** A text of at most so many characters. Long ranges of lines lose their last line. */
+function fitting(lines: string, length: number): string {
+  if (lines.length <= length) return lines;
+  const first = lines.replace(/^lines? /, "").replace(/–.*/, "…");
+  return first.length <= length ? first : "";
 }

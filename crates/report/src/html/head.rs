@@ -82,7 +82,9 @@ impl<'a> Head<'a> {
         options: &Options<'_>,
     ) -> Head<'a> {
         let ids: Vec<FunctionId> = ran.iter().map(|summary| summary.function).collect();
-        let interrupt = run.interrupt.map(interrupted);
+        let interrupt = run
+            .interrupt
+            .map(|interrupt| format!("interrupted {}", interrupted(interrupt)));
         let functions = FunctionTable::new(run, ran, names, files);
         let never_ran = Uncounted::new(run, names, files);
         Head {

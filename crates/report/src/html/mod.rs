@@ -15,7 +15,7 @@
 //!
 //! A path is two numbers: its path number (as the difference to the previous path) and its count.
 //! The page regenerates the blocks of a path from the edge values, as [`holloway_flow`] does.
-//! Numbers that a JavaScript number cannot hold are written as strings ([`exact`]).
+//! Numbers that a JavaScript number cannot hold are written as strings (`exact`).
 //!
 //! Cost: linear in the counted paths, plus the paths' prefixes; compression takes most of the time.
 

@@ -1,11 +1,12 @@
 //! The Debian packages and the Rust targets that the tests need, and their installation.
 
+use crate::workspace::root;
 use anyhow::{Context, Result, bail, ensure};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Every Debian package that the tests and benchmarks use.
-pub(crate) const NEEDED: [&str; 21] = [
+pub(crate) const NEEDED: [&str; 24] = [
     "gcc",                   // the C linker that rustc calls, the system's headers, and gcov
     "g++",                   // libstdc++ for the C++ programs
     "clang-19",              // the oldest clang and libLLVM supported
@@ -27,7 +28,15 @@ pub(crate) const NEEDED: [&str; 21] = [
     "csmith",                // random C programs
     "libcsmith-dev",         // the header of these programs
     PIP,                     // installs another implementation of SEQUITUR for a comparison
+    "chromium",              // opens the pages of `holloway report --html`
+    NODE,                    // builds the page's program, and drives chromium
+    NPM,                     // installs the packages of web/
 ];
+
+/// Any other installation of Node 18 or later is sufficient, too.
+const NODE: &str = "nodejs";
+/// npm may come with Node.
+const NPM: &str = "npm";
 
 /// Any other installation of Python 3 with pip is sufficient, too.
 const PIP: &str = "python3-pip";
@@ -44,7 +53,32 @@ const TARGETS: [&str; 2] = [
 /// If something is missing and cannot be installed. The message says how to install it by hand.
 pub(crate) fn install() -> Result<()> {
     install_packages()?;
+    install_node_packages()?;
     add_targets()
+}
+
+/// Installs the pinned packages of web/, unless they are there.
+///
+/// # Errors
+/// If they cannot be installed. The message says how to install them by hand.
+fn install_node_packages() -> Result<()> {
+    let web = root().join("web");
+    let lock = |path: &str| std::fs::metadata(web.join(path)).and_then(|file| file.modified());
+    let wanted = lock("package-lock.json").context("cannot read web/package-lock.json")?;
+    // npm writes this file at the end of an installation.
+    if lock("node_modules/.package-lock.json").is_ok_and(|installed| installed >= wanted) {
+        return Ok(());
+    }
+    println!("xtask: npm ci in web/");
+    let status = Command::new("npm")
+        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+        .current_dir(&web)
+        .status();
+    ensure!(
+        status.is_ok_and(|status| status.success()),
+        "the tests of the page need packages that could not be installed: run `npm ci` in web/"
+    );
+    Ok(())
 }
 
 fn install_packages() -> Result<()> {
@@ -130,6 +164,11 @@ fn is_installed(package: &str) -> bool {
             .args(["-m", "pip", "--version"])
             .output();
         return pip.is_ok_and(|o| o.status.success());
+    }
+    match package {
+        NODE if exists("node") => return true,
+        NPM if exists("npm") => return true,
+        _ => {}
     }
     let query = Command::new("dpkg-query")
         .args(["--show", "--showformat=${db:Status-Status}", package])

@@ -13,6 +13,7 @@ pub(crate) mod manual;
 pub(crate) mod monitor;
 pub(crate) mod optimize;
 pub(crate) mod overlap;
+pub(crate) mod page;
 pub(crate) mod phases;
 pub(crate) mod plan;
 pub(crate) mod predict;

@@ -6,9 +6,9 @@ use holloway_analysis::RunProfile;
 use holloway_analysis::variation::RankOptions;
 use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_link::toolchain::Rustc;
-use holloway_report::{Files, Options, SelectionError};
+use holloway_report::{CodeFilter, Files, Glob, Options, Origin, SelectionError};
 
-use crate::cli::{ColorWhen, ListArgs, TimeOf, TimesArgs};
+use crate::cli::{CodeArgs, ColorWhen, ListArgs, TimeOf, TimesArgs};
 use crate::failure::{Failure, Result};
 use crate::status;
 
@@ -52,6 +52,19 @@ pub(crate) fn unfiltered(top: Option<usize>, color: ColorWhen, source: &Files) -
         width: terminal_width(),
         cwd: std::env::current_dir().ok(),
         ..Options::new(source)
+    }
+}
+
+/// The filter on code that the options ask for.
+pub(crate) fn code_filter(args: &CodeArgs) -> CodeFilter {
+    CodeFilter {
+        crates: args.crates.clone(),
+        files: args.files.iter().map(|glob| Glob::new(glob)).collect(),
+        origin: match (args.workspace, args.all_code) {
+            (true, _) => Origin::Workspace,
+            (false, true) => Origin::All,
+            (false, false) => Origin::ByView,
+        },
     }
 }
 

@@ -1,7 +1,7 @@
 //! Writes reports of runs, as text for the terminal and as JSON.
 //!
 //! [`terminal`] writes reports for people, [`json`] writes them for programs (schema 1,
-//! docs/json.md). Both use these modules:
+//! docs/json.md), and [`html`] writes a page for browsers. They use these modules:
 //!
 //! - [`notes`] writes the sentences about samples, losses, and damage;
 //! - [`check_selection`] checks that the names in a question exist;
@@ -28,6 +28,7 @@ pub mod budget;
 pub mod code;
 mod cpu_time;
 mod filter;
+pub mod html;
 pub mod json;
 mod lines;
 pub mod live_phases;

@@ -186,6 +186,7 @@ Examples:
   holloway report --workspace --view functions     without library code
   holloway report --uncovered                      what never ran
   holloway report --phase C --view lines           one phase of a trace
+  holloway report --html report.html --open        a page for the browser
   holloway report --format json > paths.json";
 
 const ADVISE_EXAMPLES: &str = "\
@@ -373,6 +374,12 @@ pub(crate) struct ReportArgs {
     /// Show only one phase of the longest trace, by its letter in `holloway phases`
     #[arg(long, help_heading = "Report", value_name = "LETTER", value_parser = phases::parse_phase)]
     pub(crate) phase: Option<char>,
+    /// Write the report as one HTML page, which needs no network: paths, graphs, and source
+    #[arg(long, help_heading = "Report", value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["phase", "views", "uncovered", "sort", "min_share", "stats", "all_code", "top", "format"])]
+    pub(crate) html: Option<PathBuf>,
+    /// Open the page of --html in a browser
+    #[arg(long, help_heading = "Report", requires = "html")]
+    pub(crate) open: bool,
     /// The report.
     #[command(flatten)]
     pub(crate) view: ViewArgs,

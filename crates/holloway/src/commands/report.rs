@@ -8,16 +8,15 @@ use holloway_analysis::samples::{RecordedBranches, SampledRun};
 use holloway_analysis::{Function, RunProfile};
 use holloway_collect::load::Loaded;
 use holloway_collect::samples;
-use holloway_report::{
-    CodeFilter, Files, Glob, Head, LoopsOptions, Options, Origin, SampleView, Sort,
-    View as ReportView,
-};
+use holloway_report::{Files, Head, LoopsOptions, Options, SampleView, Sort, View as ReportView};
 
-use crate::cli::{CodeArgs, OutputFormat, ReportArgs, SortKey, View, ViewArgs};
-use crate::commands::{phases, trace};
+use crate::cli::{OutputFormat, ReportArgs, SortKey, View, ViewArgs};
+use crate::commands::{page, phases, trace};
 use crate::failure::{Failure, Result};
 use crate::kinds::Page;
-use crate::printing::{self, check_selection, options, rank_options, source, write_out};
+use crate::printing::{
+    self, check_selection, code_filter, options, rank_options, source, write_out,
+};
 use crate::{kinds, latest, loading, status};
 
 /// Reports the run that the user names, or the latest run.
@@ -30,6 +29,10 @@ pub(crate) fn main(args: &ReportArgs) -> Result<ExitCode> {
         Some(run) => latest::resolve(run)?,
         None => latest::latest()?,
     };
+    if let Some(file) = &args.html {
+        page::write(args, &run, file)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut view = args.view.clone();
     view.code.workspace = args.workspace;
     let views = view.each_view().map_err(Failure::usage)?;
@@ -279,18 +282,6 @@ fn print_variation(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Re
             holloway_report::json::variation::write(&run, options, rank_options, out)
         }
     })
-}
-
-fn code_filter(args: &CodeArgs) -> CodeFilter {
-    CodeFilter {
-        crates: args.crates.clone(),
-        files: args.files.iter().map(|glob| Glob::new(glob)).collect(),
-        origin: match (args.workspace, args.all_code) {
-            (true, _) => Origin::Workspace,
-            (false, true) => Origin::All,
-            (false, false) => Origin::ByView,
-        },
-    }
 }
 
 /// The report's view of counts. `None` for loops and variation, which have separate pages.

@@ -80,7 +80,7 @@ impl<'a> Branches<'a> {
     }
 
     /// Where control goes from a branch at the place `branch`, in words.
-    pub(super) fn word(&self, branch: Option<Place>, destination: &Destination<'_>) -> String {
+    pub(crate) fn word(&self, branch: Option<Place>, destination: &Destination<'_>) -> String {
         let spot = |spot: &ShownPlace<'_>| self.spot(branch, spot);
         match destination {
             Destination::Case(names) => cases(names),

@@ -1,0 +1,166 @@
+//! The head of a document: totals, the table of functions, the hottest paths, and the files.
+
+use holloway_abi::Unit;
+use holloway_analysis::coverage::coverage;
+use holloway_analysis::cpu_time::Shares;
+use holloway_analysis::functions::Summary;
+use holloway_analysis::{FunctionId, RunProfile};
+use serde::Serialize;
+
+use super::exact::Exact;
+use super::files::{FileNames, FileTable};
+use super::functions::{FunctionTable, Uncounted};
+use super::hot::{HotPaths, ShareOfPaths, shares};
+use super::subject::Subject;
+use crate::filter::Filter;
+use crate::notes::{interrupted, sentence};
+use crate::options::Options;
+
+/// The version of the document. The page refuses other versions.
+const FORMAT: u32 = 1;
+
+/// The head of a document.
+#[derive(Serialize)]
+pub(super) struct Head<'a> {
+    format: u32,
+    title: &'a str,
+    version: &'static str,
+    unit: &'static str,
+    images: Vec<ImageRecord<'a>>,
+    notes: Vec<String>,
+    cpu_time: Option<CpuTimeRecord>,
+    totals: Totals,
+    shares: Vec<ShareOfPaths>,
+    functions: FunctionTable<'a>,
+    never_ran: Uncounted,
+    hot: HotPaths,
+    files: FileNames,
+    has_loops: bool,
+    has_variation: bool,
+}
+
+#[derive(Serialize)]
+struct ImageRecord<'a> {
+    name: &'a str,
+    path: &'a str,
+    processes: usize,
+    threads: u64,
+}
+
+/// The fields have the meaning of the same fields in docs/json.md.
+#[derive(Serialize)]
+struct Totals {
+    path_executions: Exact,
+    distinct_paths: Exact,
+    possible_paths: Exact,
+    edges_taken: Exact,
+    distinct_edges: Exact,
+    possible_edges: Exact,
+    instructions: Exact,
+    calls: Exact,
+    functions: u64,
+    functions_run: u64,
+    functions_skipped: u64,
+}
+
+#[derive(Serialize)]
+struct CpuTimeRecord {
+    user_seconds: f64,
+    system_seconds: f64,
+    /// Samples in woven functions, and all samples. Both are 0 without samples.
+    woven_samples: Exact,
+    samples: Exact,
+}
+
+impl<'a> Head<'a> {
+    pub(super) fn new(
+        run: &'a RunProfile,
+        subject: &'a Subject,
+        ran: &[Summary],
+        names: &Filter<'_>,
+        files: &mut FileTable<'_>,
+        options: &Options<'_>,
+    ) -> Head<'a> {
+        let ids: Vec<FunctionId> = ran.iter().map(|summary| summary.function).collect();
+        let interrupt = run
+            .interrupt
+            .map(|interrupt| format!("interrupted {}", interrupted(interrupt)));
+        let functions = FunctionTable::new(run, ran, names, files);
+        let never_ran = Uncounted::new(run, names, files);
+        Head {
+            format: FORMAT,
+            title: &subject.title,
+            version: env!("CARGO_PKG_VERSION"),
+            unit: match run.unit() {
+                Unit::Paths => "paths",
+                Unit::Edges => "edges",
+            },
+            images: images(run),
+            notes: interrupt
+                .into_iter()
+                .chain(run.damage.iter().map(sentence))
+                .collect(),
+            cpu_time: CpuTimeRecord::new(run),
+            totals: totals(run),
+            shares: shares(run, &ids),
+            functions,
+            never_ran,
+            hot: HotPaths::new(run, names, &ids),
+            files: files.names(options),
+            has_loops: subject.streams.loops.is_some(),
+            has_variation: subject.streams.variation.is_some(),
+        }
+    }
+}
+
+impl CpuTimeRecord {
+    fn new(run: &RunProfile) -> Option<CpuTimeRecord> {
+        let time = run.cpu_time.as_ref()?;
+        let (woven, samples) = match &time.shares {
+            Shares::Sampled(sums) => (sums.woven.into(), sums.total.into()),
+            Shares::Refused { .. } | Shares::Failed => (0u64.into(), 0u64.into()),
+        };
+        Some(CpuTimeRecord {
+            user_seconds: time.user_ns as f64 / 1e9,
+            system_seconds: time.system_ns as f64 / 1e9,
+            woven_samples: woven,
+            samples,
+        })
+    }
+}
+
+fn images(run: &RunProfile) -> Vec<ImageRecord<'_>> {
+    let has_run = |image: &&holloway_analysis::Image| !image.processes.is_empty();
+    let ran = run.images.iter().filter(has_run);
+    ran.map(|image| ImageRecord {
+        name: &image.name,
+        path: image
+            .processes
+            .first()
+            .map_or("", |process| &process.image_path),
+        processes: image.processes.len(),
+        threads: image
+            .processes
+            .iter()
+            .map(|process| u64::from(process.threads))
+            .sum(),
+    })
+    .collect()
+}
+
+fn totals(run: &RunProfile) -> Totals {
+    let coverage = coverage(run);
+    Totals {
+        path_executions: coverage.path_executions.into(),
+        distinct_paths: coverage.distinct_paths.into(),
+        possible_paths: coverage.possible_paths.into(),
+        edges_taken: coverage.edges_taken.into(),
+        distinct_edges: coverage.distinct_edges.into(),
+        possible_edges: coverage.possible_edges.into(),
+        instructions: coverage.instructions.into(),
+        calls: coverage.calls.into(),
+        functions: coverage.instrumented,
+        functions_run: coverage.run,
+        functions_skipped: coverage.skipped_total(),
+    }
+}

@@ -1,0 +1,77 @@
+//! The report as one HTML page that needs no network and no server.
+//!
+//! The page contains a program (`web/`, bundled into `bundle/`) and the *document*: the run's data,
+//! compressed with gzip and written in base64. The document is a sequence of lines. Each line is one
+//! JSON text:
+//!
+//! ```text
+//! line 0            the head: totals, the table of functions, the hottest paths, the files
+//! line 1 …          one line for each function that ran, in the order of the table
+//! next lines        one line for each file, in the order of the head's files
+//! last line         documents of docs/json.md: loops and times of paths, if the run has them
+//! ```
+//! The page reads line 0 when it opens. It reads another line when the user looks at its function
+//! or file. So a page with a million paths opens as fast as a small one.
+//!
+//! A path is two numbers: its path number (as the difference to the previous path) and its count.
+//! The page regenerates the blocks of a path from the edge values, as [`holloway_flow`] does.
+//! Numbers that a JavaScript number cannot hold are written as strings (`exact`).
+//!
+//! Cost: linear in the counted paths, plus the paths' prefixes; compression takes most of the time.
+
+mod exact;
+mod excerpts;
+mod files;
+mod function;
+mod functions;
+mod head;
+mod hot;
+mod markup;
+mod pack;
+mod subject;
+
+use std::io;
+
+use holloway_analysis::RunProfile;
+use holloway_analysis::functions::{Weight, hottest};
+
+use crate::filter::Filter;
+use crate::options::Options;
+use files::FileTable;
+use function::FunctionRecord;
+use head::Head;
+pub use subject::{Streams, Subject};
+
+/// Returns the page of a run. [`Options::function`] and [`Options::code`] select its functions.
+///
+/// # Errors
+/// If the document cannot be written in memory.
+pub fn page(run: &RunProfile, subject: &Subject, options: &Options<'_>) -> io::Result<String> {
+    let names = Filter::new(options);
+    let keep = |id| names.keeps(run, id);
+    let ran = hottest(run, Weight::Instructions, None, &keep).functions;
+    let ids: Vec<_> = ran.iter().map(|summary| summary.function).collect();
+    let mut files = FileTable::new(options);
+    let mut document = pack::Document::default();
+    let records: Vec<FunctionRecord> = ids
+        .iter()
+        .map(|&id| FunctionRecord::new(run.function(id), options, &names, &mut files))
+        .collect();
+    let head = Head::new(run, subject, &ran, &names, &mut files, options);
+    document.add(&head)?;
+    for record in &records {
+        document.add(record)?;
+    }
+    for file in files.records(run, &names, &ids) {
+        document.add(&file)?;
+    }
+    document.add_line(&streams(&subject.streams))?;
+    Ok(markup::page(&subject.title, &document.packed()?))
+}
+
+/// The last line: an object with the documents of the streams.
+fn streams(streams: &Streams) -> String {
+    let document = |text: &Option<String>| text.as_deref().unwrap_or("null").trim().to_owned();
+    let (loops, variation) = (document(&streams.loops), document(&streams.variation));
+    format!("{{\"loops\":{loops},\"variation\":{variation}}}")
+}

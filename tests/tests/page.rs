@@ -1,0 +1,157 @@
+//! Tests the page of `holloway report --html` in headless Chromium: web/test/page.mjs compares it
+//! with the JSON report of the same run. Also checks the page's program: its types, and that the
+//! committed bundle is made from its sources.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use holloway_tests::tool::{holloway_command, installed, run, run_ok, scratch};
+
+/// Two conditions that depend on each other, in a loop with an inlined function. The edge counts
+/// alone expect the more frequent way of the second condition after both ways of the first one.
+const SOURCE: &str = r#"
+#include <stdio.h>
+static __attribute__((noinline)) int odd(int x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
+static __attribute__((noinline)) int even(int x) { __asm__ volatile("" : "+r"(x)); return x + 2; }
+static inline int limited(int x) {
+    if (x > 1000000)
+        return odd(0);
+    return x;
+}
+__attribute__((noinline)) int search(const char *kinds, int n) {
+    int sum = 0;
+#pragma clang loop unroll(disable)
+    for (int i = 0; i < n; i++) {
+        if (kinds[i] & 1)
+            sum = odd(sum);
+        else
+            sum = even(sum);
+        sum = limited(sum);
+        if (kinds[i] & 2)
+            sum = odd(sum);
+        else
+            sum = even(sum);
+    }
+    return sum;
+}
+int main(void) {
+    static char kinds[100000];
+    for (int i = 0; i < 100000; i++)
+        kinds[i] = i % 10 < 6 ? 1 : 2;
+    printf("%d\n", search(kinds, 100000));
+    return 0;
+}
+"#;
+
+/// The folder of the page's program.
+fn web() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../web")
+}
+
+/// Runs `node` in the folder of the page's program, whose packages `cargo xtask test` installs.
+fn node(words: &[&str]) {
+    let web = web();
+    assert!(
+        web.join("node_modules").is_dir(),
+        "no packages in {}: run `npm ci` there, or `cargo xtask test`",
+        web.display()
+    );
+    run_ok(Command::new("node").args(words).current_dir(web)).unwrap();
+}
+
+/// Builds and runs the program, and writes its reports into the folder.
+fn record(folder: &Path) {
+    std::fs::write(folder.join("app.c"), SOURCE).unwrap();
+    let holloway = |words: &[&str]| {
+        let mut command = holloway_command(words);
+        run_ok(command.current_dir(folder)).unwrap()
+    };
+    holloway(&["cc", "-O2", "-g", "app.c", "-o", "app"]);
+    holloway(&["run", "--no-report", "-o", "run", "--", "./app"]);
+    for (file, view) in [("report.json", "paths"), ("lines.json", "lines")] {
+        let report = holloway(&["report", "run", "--view", view, "--format", "json"]);
+        std::fs::write(folder.join(file), report.stdout).unwrap();
+    }
+    holloway(&["report", "run", "--html", "report.html"]);
+    for kind in ["loops", "variation"] {
+        let exe = format!("./app-{kind}");
+        holloway(&["cc", "--collect", kind, "-O2", "-g", "app.c", "-o", &exe]);
+        holloway(&["run", "--no-report", "-o", kind, "--", &exe]);
+        let report = holloway(&["report", kind, "--view", kind, "--format", "json"]);
+        std::fs::write(folder.join(format!("{kind}.json")), report.stdout).unwrap();
+        holloway(&["report", kind, "--html", &format!("{kind}.html")]);
+    }
+}
+
+#[test]
+fn a_page_shows_what_the_report_says() {
+    for tool in ["node", "chromium"] {
+        installed(tool).unwrap();
+    }
+    let folder = scratch("page").unwrap();
+    record(folder.path());
+    node(&["test/page.mjs", folder.path().to_str().unwrap()]);
+}
+
+/// Writes a program into the folder that stands for `xdg-open`: it keeps its argument, and ends with
+/// this status.
+fn write_opener(folder: &Path, status: i32) {
+    let opener = folder.join("xdg-open");
+    let text = format!("#!/bin/sh\necho \"$1\" > opened\nexit {status}\n");
+    std::fs::write(&opener, text).unwrap();
+    std::fs::set_permissions(&opener, Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_page_is_written_whole_and_opened() {
+    let folder = scratch("page-file").unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("one.c"), "int main(void) { return 0; }\n").unwrap();
+    let command = |words: &[&str]| {
+        let mut command = holloway_command(words);
+        let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+        command.current_dir(folder).env("PATH", path);
+        command
+    };
+    let fails = |words: &[&str], status: i32, message: &str| {
+        let output = run(&mut command(words)).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{}", output.stderr);
+        assert!(output.stderr.contains(message), "{}", output.stderr);
+    };
+    run_ok(&mut command(&["cc", "-O2", "one.c", "-o", "one"])).unwrap();
+    run_ok(&mut command(&[
+        "run",
+        "--no-report",
+        "-o",
+        "run",
+        "--",
+        "./one",
+    ]))
+    .unwrap();
+    write_opener(folder, 0);
+    run_ok(&mut command(&[
+        "report", "run", "--html", "one.html", "--open",
+    ]))
+    .unwrap();
+    let opened = std::fs::read_to_string(folder.join("opened")).unwrap();
+    assert_eq!(opened, "one.html\n");
+    let page = std::fs::read_to_string(folder.join("one.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    write_opener(folder, 3);
+    let open = ["report", "run", "--html", "one.html", "--open"];
+    fails(&open, 125, "open the file by hand");
+    let missing = ["report", "run", "--html", "missing/one.html"];
+    fails(&missing, 125, "missing/one.html");
+    fails(&["report", "run", "--open"], 2, "--html");
+    let view = ["report", "run", "--html", "one.html", "--view", "lines"];
+    fails(&view, 2, "cannot be used with");
+}
+
+#[test]
+fn the_bundle_is_made_from_its_sources() {
+    node(&["build.mjs", "--check"]);
+    node(&["node_modules/typescript/bin/tsc", "--noEmit"]);
+}

@@ -1,0 +1,50 @@
+// The document of the page: lines of JSON, inflated once. A line is parsed when it is needed.
+
+import { FORMAT, type FileWire, type FunctionWire, type Head, type StreamsWire } from "./wire";
+
+export class Profile {
+  readonly head: Head;
+  private readonly starts: number[] = [0];
+
+  constructor(private readonly text: string) {
+    for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) {
+      this.starts.push(end + 1);
+    }
+    this.head = this.line(0) as Head;
+    if (this.head.format !== FORMAT) {
+      throw new Error(
+        `the document has format ${this.head.format}, and this page reads format ${FORMAT}`,
+      );
+    }
+  }
+
+  get functionCount(): number {
+    return this.head.functions.names.length;
+  }
+
+  functionWire(index: number): FunctionWire {
+    return this.line(1 + index) as FunctionWire;
+  }
+
+  fileWire(index: number): FileWire {
+    return this.line(1 + this.functionCount + index) as FileWire;
+  }
+
+  streams(): StreamsWire {
+    return this.line(1 + this.functionCount + this.head.files.names.length) as StreamsWire;
+  }
+
+  private line(number: number): unknown {
+    return JSON.parse(this.text.slice(this.starts[number], this.starts[number + 1]));
+  }
+}
+
+/** Inflates the document in an element of the page. */
+export async function openDocument(element: Element): Promise<Profile> {
+  const binary = atob((element.textContent ?? "").trim());
+  const bytes = new Uint8Array(binary.length);
+  for (let index = 0; index < binary.length; index++) bytes[index] = binary.charCodeAt(index);
+  element.remove();
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Profile(await new Response(stream).text());
+}

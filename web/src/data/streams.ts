@@ -1,0 +1,48 @@
+// The parts of the JSON documents of loops and variation that the page shows. docs/json.md explains
+// the fields.
+
+export interface LoopsDocument {
+  k: number;
+  loops: LoopRecord[];
+}
+
+export interface LoopRecord {
+  function: string;
+  head: { block: number; place: string | null };
+  executions: number;
+  iterations: number;
+  starts: number;
+  findings: { kind: string; share: number; paths?: number[]; turns?: number }[];
+  sequences: { parent: number | null; paths: number[]; count: number }[];
+  paths: { id: number; path_name: string; places: string[] }[];
+}
+
+export interface VariationDocument {
+  time: string;
+  run: { paths: number; share: number; certain_share: number };
+  variation: TimedPath[];
+}
+
+export interface TimedPath {
+  function: string;
+  path: number;
+  path_name: string;
+  file: string | null;
+  lines: [number, number] | null;
+  samples: number;
+  executions: number;
+  base: number;
+  mean: number;
+  p50: number;
+  p90: number;
+  p99: number;
+  max: number;
+  share: number;
+  certain: boolean;
+  uncertain: string | null;
+  net_error: number | null;
+  rank: number;
+  rank_by_count: number;
+  rank_by_total: number;
+  histogram: [number, number, number][];
+}

@@ -1,0 +1,89 @@
+// The records of the document, as crates/report/src/html writes them.
+
+import type { Wire } from "./numbers";
+import type { LoopsDocument, VariationDocument } from "./streams";
+
+/** The version of the document that this page reads. */
+export const FORMAT = 1;
+
+export interface Head {
+  format: number;
+  title: string;
+  version: string;
+  unit: "paths" | "edges";
+  images: { name: string; path: string; processes: number; threads: number }[];
+  notes: string[];
+  cpu_time: {
+    user_seconds: number;
+    system_seconds: number;
+    woven_samples: Wire;
+    samples: Wire;
+  } | null;
+  totals: {
+    path_executions: Wire;
+    distinct_paths: Wire;
+    possible_paths: Wire;
+    edges_taken: Wire;
+    distinct_edges: Wire;
+    possible_edges: Wire;
+    instructions: Wire;
+    calls: Wire;
+    functions: number;
+    functions_run: number;
+    functions_skipped: number;
+  };
+  shares: { percent: number; paths: number }[];
+  functions: {
+    names: string[];
+    files: number[];
+    lines: number[];
+    modules: number[];
+    module_names: string[];
+    calls: Wire[];
+    instructions: Wire[];
+    executions: Wire[];
+    distinct: Wire[];
+    possible: Wire[];
+    predicted: Wire[];
+    samples: Wire[];
+  };
+  never_ran: { names: string[]; files: number[]; lines: number[] };
+  hot: {
+    functions: number[];
+    numbers: Wire[];
+    names: string[];
+    counts: Wire[];
+    instructions: Wire[];
+  };
+  files: { names: string[]; library: number[] };
+  has_loops: boolean;
+  has_variation: boolean;
+}
+
+export interface FunctionWire {
+  entry: number;
+  exit: number;
+  scope_names: string[];
+  scopes: number[];
+  instructions: number[];
+  counts: Wire[];
+  places: number[][];
+  edges: number[];
+  taken: Wire[];
+  words: string[];
+  dag: number[];
+  values: Wire[];
+  paths: Wire[];
+  predicted: Wire[];
+}
+
+export interface FileWire {
+  path: string;
+  excerpts: { first: number[]; text: string[] };
+  counts: Wire[];
+}
+
+export interface StreamsWire {
+  loops: LoopsDocument | null;
+  variation: VariationDocument | null;
+}

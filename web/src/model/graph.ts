@@ -1,0 +1,172 @@
+// A function's control flow graph with its counts and its path numbering.
+
+import { exact } from "../data/numbers";
+import type { FunctionWire } from "../data/wire";
+
+export interface Place {
+  scope: number;
+  line: number;
+  column: number;
+}
+
+/** The function, or a function inlined into it. */
+export interface Scope {
+  name: string;
+  file: number;
+  line: number;
+  parent: number;
+  callLine: number;
+}
+
+export enum EdgeKind {
+  Plain,
+  Pinned,
+  Cut,
+  Exit,
+}
+
+export interface Edge {
+  from: number;
+  to: number;
+  kind: EdgeKind;
+  place: Place | null;
+  taken: bigint;
+  /** Where control goes. Empty if nothing is decided. */
+  words: string;
+}
+
+export enum DagKind {
+  Edge,
+  Start,
+  Back,
+  Cut,
+}
+
+/** An edge of the acyclic graph that numbers the paths (Ball, Larus 1996). */
+export interface DagEdge {
+  from: number;
+  to: number;
+  kind: DagKind;
+  /** The edge of the graph. For a start edge, the block where paths start. */
+  number: number;
+  value: bigint;
+}
+
+export class Graph {
+  readonly entry: number;
+  readonly exit: number;
+  readonly scopes: Scope[];
+  readonly instructions: number[];
+  readonly counts: bigint[];
+  readonly places: Place[][];
+  readonly edges: Edge[];
+  readonly dag: DagEdge[];
+  /** By block: its edges of the acyclic graph, the largest value first. */
+  readonly dagOut: DagEdge[][];
+  /** By block: its edges, without exit edges. */
+  readonly out: number[][];
+
+  /** `isLibrary` says whether a file belongs to a standard library. Code from there is shown on the
+   * line that it was inlined into. */
+  constructor(
+    wire: FunctionWire,
+    private readonly isLibrary: (file: number) => boolean,
+  ) {
+    this.entry = wire.entry;
+    this.exit = wire.exit;
+    this.instructions = wire.instructions;
+    this.counts = wire.counts.map(exact);
+    this.scopes = wire.scope_names.map((name, scope) => {
+      const [file, line, parent, callLine] = wire.scopes.slice(4 * scope, 4 * scope + 4) as [
+        number,
+        number,
+        number,
+        number,
+      ];
+      return { name, file, line, parent, callLine };
+    });
+    this.places = wire.places.map((fields) =>
+      withoutRepetitions(placesOf(fields).map((place) => this.userPlace(place))),
+    );
+    this.edges = wire.words.map((words, number) => {
+      const edge = edgeOf(wire, words, number);
+      return { ...edge, place: edge.place && this.userPlace(edge.place) };
+    });
+    this.out = this.instructions.map(() => []);
+    this.edges.forEach((edge, number) => {
+      if (edge.kind !== EdgeKind.Exit) this.out[edge.from]!.push(number);
+    });
+    this.dag = wire.values.map((value, index) =>
+      this.dagEdge(wire.dag[2 * index]!, wire.dag[2 * index + 1]!, exact(value)),
+    );
+    this.dagOut = this.instructions.map(() => []);
+    for (const edge of this.dag) this.dagOut[edge.from]!.push(edge);
+    for (const edges of this.dagOut)
+      edges.sort((a, b) => (a.value < b.value ? 1 : a.value > b.value ? -1 : 0));
+  }
+
+  private dagEdge(kind: DagKind, number: number, value: bigint): DagEdge {
+    switch (kind) {
+      case DagKind.Edge:
+        return { from: this.edges[number]!.from, to: this.edges[number]!.to, kind, number, value };
+      case DagKind.Start:
+        return { from: this.entry, to: number, kind, number, value };
+      case DagKind.Back:
+      case DagKind.Cut:
+        return { from: this.edges[number]!.from, to: this.exit, kind, number, value };
+    }
+  }
+
+  /** The frames of a place, innermost first, each with the line where control is. */
+  frames(place: Place): { scope: number; line: number }[] {
+    const frames = [];
+    let { scope, line } = place;
+    while (scope >= 0 && scope < this.scopes.length && frames.length <= this.scopes.length) {
+      frames.push({ scope, line });
+      const { parent, callLine } = this.scopes[scope]!;
+      scope = parent;
+      line = callLine;
+    }
+    return frames;
+  }
+
+  /** The innermost frame of a place outside of libraries. */
+  private userPlace(place: Place): Place {
+    const frame = this.frames(place).find(({ scope }) => !this.isLibrary(this.scopes[scope]!.file));
+    if (!frame || frame.scope === place.scope) return place;
+    return { scope: frame.scope, line: frame.line, column: 0 };
+  }
+
+  /** Whether several edges of a block were taken: a decision that the run made both ways. */
+  isDecided(block: number): boolean {
+    return this.out[block]!.filter((edge) => this.edges[edge]!.taken > 0n).length > 1;
+  }
+}
+
+function withoutRepetitions(places: Place[]): Place[] {
+  return places.filter(({ scope, line }, index) => {
+    const before = places[index - 1];
+    return before?.scope !== scope || before.line !== line;
+  });
+}
+
+function placesOf(fields: number[]): Place[] {
+  const places = [];
+  for (let at = 0; at < fields.length; at += 3) {
+    places.push({ scope: fields[at]!, line: fields[at + 1]!, column: fields[at + 2]! });
+  }
+  return places;
+}
+
+function edgeOf(wire: FunctionWire, words: string, number: number): Edge {
+  const [from, to, kind, scope, line, column] = wire.edges.slice(6 * number, 6 * number + 6) as [
+    number,
+    number,
+    EdgeKind,
+    number,
+    number,
+    number,
+  ];
+  const place = scope < 0 ? null : { scope, line, column };
+  return { from, to, kind, place, taken: exact(wire.taken[number]!), words };
+}

@@ -1,0 +1,202 @@
+// The paths of a function that ran, sorted by number. Paths that begin alike are neighbors, so a
+// range of this table is a shared prefix (Ball, Larus 1996, section 3.2).
+
+import { exact, type Wire } from "../data/numbers";
+import { DagKind, EdgeKind, type DagEdge, type Graph } from "./graph";
+
+export type Order = "instructions" | "count" | "length" | "number" | "missed";
+
+/** A prefix of paths: the paths first … last − 1 reach `block` by the same edges. */
+export interface Prefix {
+  block: number;
+  /** The number of all paths with this prefix minus this is the number of their rest. */
+  base: bigint;
+  first: number;
+  last: number;
+}
+
+export class Paths {
+  readonly length: number;
+  readonly numbers: BigUint64Array;
+  readonly counts: BigUint64Array;
+  /** By path: the executions that the edge counts predict. */
+  readonly predicted: BigUint64Array;
+  /** By path: instructions of one execution. */
+  readonly instructions: Float64Array;
+  /** Sums of count × instructions: the weight of a range is a difference. */
+  private readonly sums: Float64Array;
+  /** Sums of counts. */
+  private readonly countSums: BigUint64Array;
+  /** Predicted paths that never ran, with their counts. */
+  readonly phantoms: { number: bigint; count: bigint }[];
+
+  constructor(
+    readonly graph: Graph,
+    paths: Wire[],
+    predicted: Wire[],
+  ) {
+    [this.numbers, this.counts] = columns(paths);
+    this.length = this.numbers.length;
+    this.predicted = new BigUint64Array(this.length);
+    this.phantoms = [];
+    const [numbers, counts] = columns(predicted);
+    numbers.forEach((number, index) => {
+      const path = this.indexOf(number);
+      if (path === -1) this.phantoms.push({ number, count: counts[index]! });
+      else this.predicted[path] = counts[index]!;
+    });
+    this.instructions = new Float64Array(this.length);
+    this.measure();
+    this.sums = new Float64Array(this.length + 1);
+    this.countSums = new BigUint64Array(this.length + 1);
+    for (let path = 0; path < this.length; path++) {
+      this.countSums[path + 1] = this.countSums[path]! + this.counts[path]!;
+      this.sums[path + 1] =
+        this.sums[path]! + Number(this.counts[path]!) * this.instructions[path]!;
+    }
+  }
+
+  /** The index of the path with this number, or -1. */
+  indexOf(number: bigint): number {
+    const index = this.lowerBound(number, 0, this.length);
+    return index < this.length && this.numbers[index] === number ? index : -1;
+  }
+
+  /** Count × instructions of the paths in a range. */
+  weight(first: number, last: number): number {
+    return this.sums[last]! - this.sums[first]!;
+  }
+
+  totalInstructions(path: number): bigint {
+    return this.counts[path]! * BigInt(this.instructions[path]!);
+  }
+
+  /** Executions of the paths in a range. */
+  executions(first: number, last: number): bigint {
+    return this.countSums[last]! - this.countSums[first]!;
+  }
+
+  /** The hottest path of a range. */
+  hottest(first: number, last: number): number {
+    let hottest = first;
+    for (let path = first; path < last; path++) {
+      if (this.weight(path, path + 1) > this.weight(hottest, hottest + 1)) hottest = path;
+    }
+    return hottest;
+  }
+
+  /** The paths in an order. */
+  sorted(order: Order): number[] {
+    const key = (path: number): number => {
+      switch (order) {
+        case "instructions":
+          return -this.weight(path, path + 1);
+        case "count":
+          return -Number(this.counts[path]!);
+        case "length":
+          return -this.instructions[path]!;
+        case "number":
+          return path;
+        case "missed":
+          return -Number(this.missed(path)) * this.instructions[path]!;
+      }
+    };
+    const keys = Float64Array.from({ length: this.length }, (_, path) => key(path));
+    return Array.from({ length: this.length }, (_, path) => path).sort(
+      (a, b) => keys[a]! - keys[b]! || a - b,
+    );
+  }
+
+  /** Executions of a path that the edge counts do not predict. */
+  missed(path: number): bigint {
+    const [count, predicted] = [this.counts[path]!, this.predicted[path]!];
+    return count > predicted ? count - predicted : 0n;
+  }
+
+  /** All paths. */
+  root(): Prefix {
+    return { block: this.graph.entry, base: 0n, first: 0, last: this.length };
+  }
+
+  /** The ways on from a prefix that its paths take, with the longer prefixes. */
+  next(prefix: Prefix): { edge: DagEdge; prefix: Prefix }[] {
+    const ways = [];
+    let last = prefix.last;
+    for (const edge of this.graph.dagOut[prefix.block]!) {
+      if (last === prefix.first) break;
+      const base = prefix.base + edge.value;
+      const first = edge.value === 0n ? prefix.first : this.lowerBound(base, prefix.first, last);
+      if (first < last) ways.push({ edge, prefix: { block: edge.to, base, first, last } });
+      last = first;
+    }
+    return ways.reverse();
+  }
+
+  /** The edges of the path with this number, in order, by the values of the edges. */
+  edgesOf(number: bigint): DagEdge[] {
+    const edges = [];
+    let [block, rest] = [this.graph.entry, number];
+    while (block !== this.graph.exit) {
+      const edge = this.graph.dagOut[block]!.find((out) => out.value <= rest);
+      if (!edge) return [];
+      rest -= edge.value;
+      edges.push(edge);
+      block = edge.to;
+    }
+    return edges;
+  }
+
+  private lowerBound(number: bigint, first: number, last: number): number {
+    while (first < last) {
+      const middle = (first + last) >> 1;
+      if (this.numbers[middle]! < number) first = middle + 1;
+      else last = middle;
+    }
+    return first;
+  }
+
+  /** Adds up instructions along all prefixes, each of them once. */
+  private measure(): void {
+    const { exit, instructions } = this.graph;
+    const stack: [Prefix, number][] = [[this.root(), 0]];
+    for (let top = stack.pop(); top; top = stack.pop()) {
+      const [prefix, before] = top;
+      for (const { edge, prefix: longer } of this.next(prefix)) {
+        const sum = before + (edge.kind === DagKind.Start ? 0 : instructions[edge.from]!);
+        if (edge.to === exit) this.instructions.fill(sum, longer.first, longer.last);
+        else stack.push([longer, sum]);
+      }
+    }
+  }
+}
+
+/** The blocks that a path runs through. */
+export function blocksOf(graph: Graph, edges: DagEdge[]): number[] {
+  const first = edges[0];
+  const blocks = first && first.kind !== DagKind.Start ? [graph.entry] : [];
+  for (const edge of edges) if (edge.to !== graph.exit) blocks.push(edge.to);
+  return blocks;
+}
+
+/** Whether a path ends in a call that did not come back. */
+export function isLeft(graph: Graph, edges: DagEdge[]): boolean {
+  const last = edges[edges.length - 1];
+  return (
+    last !== undefined &&
+    last.kind === DagKind.Edge &&
+    graph.edges[last.number]!.kind === EdgeKind.Exit
+  );
+}
+
+/** Differences of numbers, and counts. */
+function columns(fields: Wire[]): [BigUint64Array, BigUint64Array] {
+  const length = fields.length / 2;
+  const [numbers, counts] = [new BigUint64Array(length), new BigUint64Array(length)];
+  let number = 0n;
+  for (let index = 0; index < length; index++) {
+    number += exact(fields[2 * index]!);
+    numbers[index] = number;
+    counts[index] = exact(fields[2 * index + 1]!);
+  }
+  return [numbers, counts];
+}

@@ -1,0 +1,92 @@
+// A path as steps in the source: the lines in order, with what was decided on each. As
+// crates/analysis/src/trail.rs, whose steps the terminal shows.
+
+import { DagKind, type DagEdge, type Edge, type Graph, type Place } from "./graph";
+import { blocksOf } from "./paths";
+
+export interface Step {
+  place: Place;
+  /** The block whose code the step shows. */
+  block: number;
+  /** The edges that were decided on this line. */
+  decisions: number[];
+}
+
+/** Words of a passed check: control stays on the line, and other edges do not return. */
+const PASSED_CHECK = "goes on";
+
+export function steps(graph: Graph, path: DagEdge[]): Step[] {
+  const steps: Step[] = [];
+  const taken = path.filter((edge) => edge.kind !== DagKind.Start);
+  blocksOf(graph, path).forEach((block, index) => {
+    const begin = steps.length;
+    for (const place of graph.places[block]!) add(steps, place, block);
+    const edge = taken[index];
+    if (edge) decide(graph, steps, begin, edge.number, block);
+  });
+  return steps;
+}
+
+/** What is decided at a step, in words. */
+export function outcome(graph: Graph, step: Step): string {
+  const words = step.decisions
+    .map((edge) => graph.edges[edge]!.words)
+    .filter((text) => text !== PASSED_CHECK);
+  return words.length > 0 ? "→ " + words.join(", ") : "";
+}
+
+/** How a path ends, in words. */
+export function ending(graph: Graph, path: DagEdge[]): string {
+  const last = path[path.length - 1];
+  if (!last) return "";
+  const edge = graph.edges[last.number]!;
+  switch (last.kind) {
+    case DagKind.Back:
+      return `goes back to ${target(graph, edge)}`;
+    case DagKind.Cut:
+      return `goes on at ${target(graph, edge)}, where the next path starts`;
+    case DagKind.Edge:
+    case DagKind.Start:
+      return edge.words || "returns";
+  }
+}
+
+/** Where a path starts, in words. */
+export function beginning(graph: Graph, path: DagEdge[]): string {
+  const first = path[0];
+  if (!first || first.kind !== DagKind.Start) return "from the entry";
+  return `from the loop at ${blockName(graph, first.number)}`;
+}
+
+/** A block as its first line, if it has one. */
+export function blockName(graph: Graph, block: number): string {
+  const place = graph.places[block]![0];
+  return place ? `line ${place.line}` : `b${block}`;
+}
+
+function target(graph: Graph, edge: Edge): string {
+  return blockName(graph, edge.to);
+}
+
+function add(steps: Step[], place: Place, block: number): void {
+  if (!isOn(steps[steps.length - 1], place)) steps.push({ place, block, decisions: [] });
+}
+
+function decide(graph: Graph, steps: Step[], begin: number, number: number, block: number): void {
+  const edge = graph.edges[number]!;
+  if (edge.words === "" || edge.to === graph.exit) return;
+  if (edge.place) {
+    for (let index = steps.length - 1; index >= Math.max(begin - 1, 0); index--) {
+      if (isOn(steps[index], edge.place)) {
+        steps[index]!.decisions.push(number);
+        return;
+      }
+    }
+    add(steps, edge.place, block);
+  }
+  steps[steps.length - 1]?.decisions.push(number);
+}
+
+function isOn(step: Step | undefined, place: Place): boolean {
+  return step !== undefined && step.place.scope === place.scope && step.place.line === place.line;
+}

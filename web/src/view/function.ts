@@ -1,0 +1,202 @@
+// The view of a function: three panes that follow one another. Choosing a path in one of them shows
+// it in all.
+
+import { exact, grouped, percent } from "../data/numbers";
+import type { ChosenPath, Reader, RanFunction } from "../model/function";
+import { isLeft } from "../model/paths";
+import { mispredictions } from "../model/decisions";
+import { beginning, ending, outcome, steps, type Step } from "../model/steps";
+import type { State, Store } from "../state";
+import { element } from "./dom";
+import { GraphPane } from "./graph";
+import { PathsPane } from "./paths";
+import { SourcePane } from "./source";
+
+export class FunctionView {
+  readonly root: HTMLElement;
+  private readonly title = element("div", { class: "function-title" });
+  private readonly about = element("div", { class: "path-title", role: "status" });
+  private readonly paths: PathsPane;
+  private readonly graph: GraphPane;
+  private readonly source: SourcePane;
+  private path: ChosenPath | null = null;
+  private steps: Step[] = [];
+
+  constructor(
+    private readonly reader: Reader,
+    private readonly store: Store,
+  ) {
+    this.paths = new PathsPane(
+      (path) => this.choosePath(path),
+      () => void this.copy(),
+    );
+    this.graph = new GraphPane({
+      textOf: (file, line) => this.textOf(file, line),
+      choose: (block) => this.chooseBlock(block),
+    });
+    this.source = new SourcePane(reader, (step) => store.set({ step }));
+    this.root = element(
+      "main",
+      { class: "function", id: "function" },
+      element("div", { class: "titles" }, this.title, this.about),
+      element("div", { class: "panes" }, this.paths.root, this.graph.root, this.source.root),
+    );
+  }
+
+  show(state: State): void {
+    const fn = this.reader.function(state.fn);
+    const number =
+      state.path ??
+      (fn.paths.length > 0 ? fn.paths.numbers[fn.paths.hottest(0, fn.paths.length)]! : null);
+    this.path = number === null ? null : this.find(fn, number);
+    this.steps = this.path ? steps(fn.graph, this.path.edges) : [];
+    const step = Math.min(state.step, Math.max(0, this.steps.length - 1));
+    this.drawTitles(fn);
+    this.paths.show(fn, this.path);
+    this.graph.show(fn, this.path, this.steps[step] ?? null);
+    this.source.show(fn, this.path, this.steps, step);
+  }
+
+  /** Goes along the path, or to another path of the list. */
+  move(key: string): boolean {
+    const { step } = this.store.state;
+    switch (key) {
+      case "ArrowRight":
+        return this.goToStep(step + 1);
+      case "ArrowLeft":
+        return this.goToStep(step - 1);
+      case "]":
+        return this.goToPath(1);
+      case "[":
+        return this.goToPath(-1);
+      case "c":
+        void this.copy();
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /** The path as text, for a message or an issue. */
+  asText(): string {
+    const { path } = this;
+    if (!path) return "";
+    const { graph, name, file, line } = path.fn;
+    const rows = this.steps.map((step, index) => {
+      const { file } = graph.scopes[step.place.scope]!;
+      const place = `${this.reader.fileName(file)}:${step.place.line}`;
+      const code = this.textOf(file, step.place.line).trim();
+      const number = String(index + 1).padStart(3);
+      return `${number}  ${place}  ${code}  ${outcome(graph, step)}`.trimEnd();
+    });
+    return (
+      [
+        `${name} (${this.reader.fileName(file)}:${line}), path p${path.number}`,
+        this.sentence(path),
+        ...rows,
+        `     ${ending(graph, path.edges)}`,
+      ].join("\n") + "\n"
+    );
+  }
+
+  private find(fn: RanFunction, number: bigint): ChosenPath | null {
+    const edges = fn.paths.edgesOf(number);
+    return edges.length === 0 ? null : { fn, number, index: fn.paths.indexOf(number), edges };
+  }
+
+  private choosePath(index: number): void {
+    const fn = this.reader.function(this.store.state.fn);
+    this.store.set({ path: fn.paths.numbers[index]!, step: 0 });
+  }
+
+  private chooseBlock(block: number): void {
+    const step = this.steps.findIndex((each) => each.block === block);
+    if (step >= 0) this.store.set({ step });
+  }
+
+  private goToStep(step: number): boolean {
+    if (step >= 0 && step < this.steps.length) this.store.set({ step, path: this.path!.number });
+    return true;
+  }
+
+  private goToPath(step: number): boolean {
+    const index = this.path ? this.paths.neighbor(this.path.index, step) : undefined;
+    if (index !== undefined) this.choosePath(index);
+    return true;
+  }
+
+  private textOf(file: number, line: number): string {
+    if (file < 0) return "";
+    const source = this.reader.file(file);
+    return source.lines[source.rowOf(line)]?.text ?? "";
+  }
+
+  private drawTitles(fn: RanFunction): void {
+    const total = exact(this.reader.profile.head.totals.instructions);
+    this.title.replaceChildren(
+      element("h2", {}, element("bdi", {}, fn.name)),
+      element("span", { class: "detail" }, `${this.reader.fileName(fn.file)}:${fn.line}`),
+      element(
+        "span",
+        { class: "detail" },
+        `${percent(fn.instructions, total)} of the run · called ${grouped(fn.calls)} times`,
+      ),
+    );
+    const { path } = this;
+    if (!path) {
+      this.about.replaceChildren(
+        fn.paths.length === 0
+          ? "Edges were counted in this function, not paths."
+          : "There is no such path.",
+      );
+      return;
+    }
+    const wrong = path.index < 0 ? [] : mispredictions(fn.paths, path.edges, path.index);
+    const notes = wrong.slice(0, 2).map(({ edge, expected }) => {
+      const { place, words } = fn.graph.edges[edge.number]!;
+      return element(
+        "span",
+        { class: "unexpected-note" },
+        `◆ line ${place?.line ?? "?"}: this path → ${words}; ` +
+          `edge counts alone predict → ${expected}`,
+      );
+    });
+    this.about.replaceChildren(element("b", {}, `p${path.number} `), this.sentence(path), ...notes);
+  }
+
+  private sentence(path: ChosenPath): string {
+    const { paths, graph } = path.fn;
+    const start = beginning(graph, path.edges);
+    const end = isLeft(graph, path.edges) ? "is left in a call" : ending(graph, path.edges);
+    if (path.index < 0) return `never ran: ${start}, ${end}`;
+    const { index } = path;
+    const predicted = paths.predicted[index]!;
+    const byEdges =
+      predicted === 0n
+        ? "edge counts would not predict it"
+        : predicted === paths.counts[index]
+          ? "edge counts predict it exactly"
+          : `edge counts predict ${grouped(predicted)}`;
+    const [count, instructions] = [paths.counts[index]!, paths.instructions[index]!];
+    const ran = `ran ${grouped(count)} times, ${grouped(instructions)} instructions each`;
+    return `${ran}: ${start}, ${end} · ${byEdges}`;
+  }
+
+  private async copy(): Promise<void> {
+    const text = this.asText();
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // Without a clipboard, the text is selected in a box.
+      const box = element("textarea", {
+        "aria-label": "The path as text",
+        class: "copy-box",
+        rows: 12,
+      });
+      box.value = text;
+      box.addEventListener("blur", () => box.remove());
+      document.body.append(box);
+      box.select();
+    }
+  }
+}

@@ -1,0 +1,311 @@
+// The pane of the graph: blocks from top to bottom with their counts, edges as wide as they are
+// hot, and the chosen path on top. Only the visible part is drawn.
+
+import { brief, grouped } from "../data/numbers";
+import { DagKind, type Graph } from "../model/graph";
+import type { ChosenPath, RanFunction } from "../model/function";
+import { layOut, NODE_HEIGHT, NODE_WIDTH, type Box, type Layout, type Line } from "../model/layout";
+import type { Step } from "../model/steps";
+import { button, classNames, element, heat, shape } from "./dom";
+
+const SCALES = [0.35, 0.5, 0.7, 0.85, 1, 1.25];
+
+export interface GraphContext {
+  textOf: (file: number, line: number) => string;
+  /** The user chose a block. */
+  choose: (block: number) => void;
+}
+
+export class GraphPane {
+  readonly root: HTMLElement;
+  private readonly drawing = shape("svg", { class: "graph", role: "img" });
+  private readonly scroller: HTMLElement;
+  private readonly cold: HTMLInputElement;
+  private readonly values: HTMLInputElement;
+  private fn: RanFunction | null = null;
+  private layout: Layout | null = null;
+  private path: ChosenPath | null = null;
+  private step: Step | null = null;
+  private scale = 0.85;
+
+  constructor(private readonly context: GraphContext) {
+    this.scroller = element("div", {
+      class: "graph-scroller",
+      tabindex: 0,
+      role: "region",
+      "aria-label": "Control flow graph",
+    });
+    this.scroller.append(this.drawing);
+    this.scroller.addEventListener("scroll", () => this.draw());
+    new ResizeObserver(() => this.draw()).observe(this.scroller);
+    this.cold = element("input", { type: "checkbox", onchange: () => this.layOutAgain() });
+    this.values = element("input", { type: "checkbox", onchange: () => this.draw() });
+    this.root = element(
+      "section",
+      { class: "pane graph-pane", "aria-label": "Graph" },
+      element(
+        "div",
+        { class: "pane-head" },
+        element("h2", {}, "Graph"),
+        element("label", { title: "Also show blocks that never ran" }, this.cold, "cold"),
+        element(
+          "label",
+          {
+            title:
+              "Show the edge values of the path numbering (Ball and Larus). " +
+              "The values along a path add up to its number.",
+          },
+          this.values,
+          "values",
+        ),
+        button("−", "Smaller", () => this.zoom(-1), { class: "quiet" }),
+        button("+", "Larger", () => this.zoom(1), { class: "quiet" }),
+      ),
+      this.scroller,
+    );
+  }
+
+  show(fn: RanFunction, path: ChosenPath | null, step: Step | null): void {
+    const isNew = fn !== this.fn;
+    const isNewPath = isNew || path?.number !== this.path?.number;
+    this.fn = fn;
+    this.path = path;
+    this.step = step;
+    if (isNew) this.layOutAgain();
+    const target = step?.block ?? (isNewPath ? path?.edges[0]?.to : undefined);
+    if (target !== undefined) this.reveal(target, isNewPath);
+    this.draw();
+  }
+
+  private layOutAgain(): void {
+    const { fn } = this;
+    if (!fn) return;
+    const { graph } = fn;
+    this.layout = layOut(
+      graph,
+      (block) =>
+        block !== graph.exit &&
+        (this.cold.checked || graph.counts[block]! > 0n || block === graph.entry),
+    );
+    this.scale = fittingScale(this.scroller.clientWidth, this.layout.width);
+    this.scroller.scrollTo(
+      Math.max(0, (this.layout.width * this.scale - this.scroller.clientWidth) / 2),
+      0,
+    );
+    this.draw();
+  }
+
+  private zoom(step: number): void {
+    const index = SCALES.findIndex((scale) => scale >= this.scale) + step;
+    this.scale = SCALES[Math.min(SCALES.length - 1, Math.max(0, index))]!;
+    this.draw();
+  }
+
+  private reveal(block: number, always: boolean): void {
+    const box = this.layout?.boxes[block];
+    if (!box) return;
+    const [x, y] = [box.x * this.scale, box.y * this.scale];
+    const { scrollLeft, scrollTop, clientWidth, clientHeight } = this.scroller;
+    const isVisible =
+      x >= scrollLeft &&
+      y >= scrollTop &&
+      x + NODE_WIDTH * this.scale <= scrollLeft + clientWidth &&
+      y + NODE_HEIGHT * this.scale <= scrollTop + clientHeight;
+    if (isVisible && !always) return;
+    if (!isVisible)
+      this.scroller.scrollTo(
+        x - clientWidth / 2 + (NODE_WIDTH * this.scale) / 2,
+        y - clientHeight / 3,
+      );
+  }
+
+  private draw(): void {
+    const { fn, layout, scale, drawing } = this;
+    if (!fn || !layout) return;
+    const { graph } = fn;
+    drawing.setAttribute("width", String(layout.width * scale));
+    drawing.setAttribute("height", String(layout.height * scale));
+    drawing.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
+    drawing.setAttribute(
+      "aria-label",
+      `Graph of ${fn.name}: ${layout.boxes.filter(Boolean).length} blocks`,
+    );
+    const [top, bottom] = [
+      this.scroller.scrollTop / scale - 120,
+      (this.scroller.scrollTop + this.scroller.clientHeight) / scale + 120,
+    ];
+    const onPath = new Set(
+      (this.path?.edges ?? [])
+        .filter((edge) => edge.kind !== DagKind.Start)
+        .map((edge) => edge.number),
+    );
+    const visible = layout.lines.filter(({ points }) => {
+      const ys = points.map(([, y]) => y);
+      return Math.max(...ys) >= top && Math.min(...ys) <= bottom;
+    });
+    const highest = graph.counts.reduce((a, b) => (b > a ? b : a), 1n);
+    const boxes = layout.boxes.filter(
+      (box): box is Box => box !== null && box.y + NODE_HEIGHT >= top && box.y <= bottom,
+    );
+    drawing.replaceChildren(
+      shape("defs", {}, arrow("arrow"), arrow("arrow-path")),
+      ...visible
+        .filter((line) => !onPath.has(line.edge))
+        .map((line) => this.line(graph, line, highest, false)),
+      ...visible
+        .filter((line) => onPath.has(line.edge))
+        .map((line) => this.line(graph, line, highest, true)),
+      ...boxes.map((box) => this.box(fn, box, highest)),
+      ...(this.values.checked ? visible.flatMap((line) => this.value(graph, line)) : []),
+    );
+  }
+
+  private line(graph: Graph, line: Line, highest: bigint, isOnPath: boolean): SVGElement {
+    const edge = graph.edges[line.edge]!;
+    const width = (isOnPath ? 2.6 : 1) + 3 * heat(edge.taken, highest);
+    const classes = classNames(
+      "edge",
+      line.isBack && "back",
+      edge.taken === 0n && "cold",
+      isOnPath && "on-path",
+    );
+    const words = edge.words ? `${edge.words}, ` : "";
+    return shape(
+      "path",
+      {
+        class: classes,
+        d: curve(line),
+        "stroke-width": width.toFixed(1),
+        "marker-end": `url(#${isOnPath ? "arrow-path" : "arrow"})`,
+      },
+      shape(
+        "title",
+        {},
+        `b${edge.from} to b${edge.to}: ${words}taken ${grouped(edge.taken)} times`,
+      ),
+    );
+  }
+
+  private box(fn: RanFunction, { block, x, y }: Box, highest: bigint): SVGElement {
+    const { graph } = fn;
+    const count = graph.counts[block]!;
+    const places = graph.places[block]!;
+    const isOnPath =
+      this.path?.edges.some(
+        (edge) => edge.to === block || (edge.kind !== DagKind.Start && edge.from === block),
+      ) ?? false;
+    const isCurrent = this.step?.block === block;
+    const classes = classNames(
+      "block",
+      count === 0n && "cold",
+      isOnPath && "on-path",
+      isCurrent && "current",
+    );
+    const own = places
+      .filter((place) => place.scope === places[0]!.scope)
+      .map((place) => place.line);
+    const [low, high] = [Math.min(...own), Math.max(...own)];
+    const range = low === high ? `line ${low}` : `lines ${low}–${high}`;
+    const lines = own.length === 0 ? "" : range;
+    const name = `b${block}`;
+    const first = places[0];
+    const code = first
+      ? this.context.textOf(graph.scopes[first.scope]?.file ?? -1, first.line).trim()
+      : "";
+    const group = shape(
+      "g",
+      {
+        class: classes,
+        transform: `translate(${x.toFixed(1)},${y})`,
+        style: `--heat:${heat(count, highest).toFixed(2)}`,
+      },
+      shape(
+        "title",
+        {},
+        `b${block}: ${grouped(count)} executions, ${graph.instructions[block]} instructions` +
+          `${lines ? `, ${lines}` : ""}\n${code}`,
+      ),
+      shape("rect", { width: NODE_WIDTH, height: NODE_HEIGHT, rx: 7 }),
+      text(9, 18, "block-name", name),
+      text(
+        16 + 7 * name.length,
+        18,
+        "block-lines",
+        fitting(lines, 22 - name.length - brief(count).length),
+      ),
+      text(NODE_WIDTH - 9, 18, "block-count", brief(count)),
+      text(9, 36, "block-code", code.length > 25 ? `${code.slice(0, 24)}…` : code),
+    );
+    group.addEventListener("click", () => this.context.choose(block));
+    return group;
+  }
+
+  /** The values of an edge: `+3`, or for an edge that ends a path also the value of the next path's
+   * start: `+1, then 4`. */
+  private value(graph: Graph, line: Line): SVGElement[] {
+    const own = graph.dag.find((edge) => edge.kind !== DagKind.Start && edge.number === line.edge);
+    if (!own) return [];
+    const start = graph.dag.find(
+      (edge) => edge.kind === DagKind.Start && edge.number === graph.edges[line.edge]!.to,
+    );
+    const ends = own.kind === DagKind.Back || own.kind === DagKind.Cut;
+    const label = ends
+      ? `+${own.value}, then ${start?.value ?? 0}`
+      : own.value === 0n
+        ? ""
+        : `+${own.value}`;
+    const [x, y] = line.isBack ? line.points[3]! : line.points[line.points.length - 1]!;
+    return label === "" ? [] : [text(x + (line.isBack ? 4 : 8), y - 8, "edge-value", label)];
+  }
+}
+
+/** The largest scale at which the graph fits, if it stays legible. */
+function fittingScale(width: number, graphWidth: number): number {
+  const fits = SCALES.filter((scale) => scale <= 1 && graphWidth * scale <= width);
+  return Math.max(0.7, ...fits);
+}
+
+function text(x: number, y: number, name: string, content: string): SVGElement {
+  return shape("text", { x, y, class: name }, content);
+}
+
+function arrow(id: string): SVGElement {
+  return shape(
+    "marker",
+    {
+      id,
+      viewBox: "0 0 8 8",
+      refX: 7,
+      refY: 4,
+      markerWidth: 9,
+      markerHeight: 9,
+      markerUnits: "userSpaceOnUse",
+      orient: "auto",
+    },
+    shape("path", { d: "M0 0L8 4L0 8z" }),
+  );
+}
+
+/** A smooth line through the points. Back edges have rounded corners. */
+function curve({ points, isBack }: Line): string {
+  const [start, ...rest] = points as [[number, number], ...[number, number][]];
+  let d = `M${start[0].toFixed(1)} ${start[1].toFixed(1)}`;
+  if (isBack) return d + rest.map(([x, y]) => `L${x.toFixed(1)} ${y.toFixed(1)}`).join("");
+  let [x0, y0] = start;
+  for (const [x, y] of rest) {
+    const middle = (y0 + y) / 2;
+    d +=
+      x === x0
+        ? `L${x.toFixed(1)} ${y}`
+        : `C${x0.toFixed(1)} ${middle} ${x.toFixed(1)} ${middle} ${x.toFixed(1)} ${y}`;
+    [x0, y0] = [x, y];
+  }
+  return d;
+}
+
+/** A text of at most so many characters. Long ranges of lines lose their last line. */
+function fitting(lines: string, length: number): string {
+  if (lines.length <= length) return lines;
+  const first = lines.replace(/^lines? /, "").replace(/–.*/, "…");
+  return first.length <= length ? first : "";
+}

@@ -1,0 +1,42 @@
+// The keys of the page.
+
+import { element } from "./dom";
+
+const KEYS: [string, string][] = [
+  ["/", "search functions and files"],
+  ["o", "overview"],
+  ["← →", "step along the path"],
+  ["[ ]", "previous and next path of the list"],
+  ["↑ ↓", "move in a list"],
+  ["z", "zoom into the focused decision of the icicle (or double-click)"],
+  ["c", "copy the path as text"],
+  ["t", "change the theme"],
+  ["?", "this list"],
+];
+
+export function helpDialog(): HTMLDialogElement {
+  const rows = KEYS.map(([key, text]) =>
+    element(
+      "div",
+      {},
+      element("dt", {}, ...key.split(" ").map((each) => element("kbd", {}, each))),
+      element("dd", {}, text),
+    ),
+  );
+  const dialog = element(
+    "dialog",
+    { "aria-label": "Keys" },
+    element("h2", {}, "Keys"),
+    element("dl", {}, ...rows),
+    element(
+      "p",
+      { class: "detail" },
+      "◆ marks a decision where the edge counts alone would predict another way.",
+    ),
+    element("form", { method: "dialog" }, element("button", {}, "Close")),
+  );
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  return dialog;
+}

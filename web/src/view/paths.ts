@@ -1,0 +1,177 @@
+// The pane of paths: the icicle, and a list of the paths that ran.
+
+import { brief, grouped, percent } from "../data/numbers";
+import { DagKind } from "../model/graph";
+import type { ChosenPath, RanFunction } from "../model/function";
+import type { Order } from "../model/paths";
+import { button, element } from "./dom";
+import { Icicle } from "./icicle";
+import { Rows } from "./rows";
+
+const ROW = 30;
+const ORDERS: [Order, string][] = [
+  ["instructions", "instructions"],
+  ["count", "count"],
+  ["missed", "missed by edges"],
+  ["length", "length"],
+  ["number", "path number"],
+];
+
+export class PathsPane {
+  readonly root: HTMLElement;
+  private readonly icicle: Icicle;
+  private readonly rows: Rows;
+  private readonly heading = element("span", { class: "count" });
+  private readonly order: HTMLSelectElement;
+  private readonly filter: HTMLInputElement;
+  private fn: RanFunction | null = null;
+  private listed: number[] = [];
+
+  constructor(choose: (path: number) => void, copy: () => void) {
+    this.icicle = new Icicle(choose);
+    this.rows = new Rows({
+      name: "Paths",
+      height: ROW,
+      render: (row) => this.row(row),
+      select: (row) => choose(this.listed[row]!),
+      empty: "No path is listed.",
+    });
+    this.order = element(
+      "select",
+      { "aria-label": "Order of the paths", onchange: () => this.list() },
+      ...ORDERS.map(([value, text]) => element("option", { value }, `by ${text}`)),
+    );
+    this.filter = element("input", {
+      type: "search",
+      placeholder: "line 12, p3, missed",
+      "aria-label": "Filter of the paths: a line, a path number, or the word missed",
+      title:
+        "line 12: paths through this line. p3: this path. " +
+        "missed: paths that edge counts do not predict.",
+      oninput: () => this.list(),
+    });
+    this.root = element(
+      "section",
+      { class: "pane paths-pane", "aria-label": "Paths" },
+      element(
+        "div",
+        { class: "pane-head" },
+        element("h2", {}, "Paths ", this.heading),
+        button("Copy", "Copy the path as text (c)", copy, { class: "quiet" }),
+      ),
+      this.icicle.root,
+      element("div", { class: "tools" }, this.order, this.filter),
+      element(
+        "div",
+        { class: "columns", "aria-hidden": "true" },
+        element("span", {}, "share"),
+        element("span", {}, "count"),
+        element(
+          "span",
+          { title: "Executions that the edge counts alone would predict" },
+          "by edges",
+        ),
+        element("span", {}, "path and decisions"),
+      ),
+      this.rows.root,
+    );
+  }
+
+  show(fn: RanFunction, path: ChosenPath | null): void {
+    const isNew = fn !== this.fn;
+    this.fn = fn;
+    if (isNew) {
+      this.filter.value = "";
+      this.list();
+    }
+    this.icicle.show(fn, path?.index ?? -1);
+    this.rows.mark(path ? this.listed.indexOf(path.index) : -1);
+  }
+
+  /** The path that the list shows before (-1) or after (1) another. */
+  neighbor(path: number, step: number): number | undefined {
+    return this.listed[this.listed.indexOf(path) + step];
+  }
+
+  private list(): void {
+    const { fn } = this;
+    if (!fn) return;
+    const isWanted = this.wanted(fn, this.filter.value.trim().toLowerCase());
+    this.listed = fn.paths.sorted(this.order.value as Order).filter(isWanted);
+    const { length } = fn.paths;
+    this.heading.textContent =
+      this.listed.length === length
+        ? grouped(length)
+        : `${grouped(this.listed.length)} of ${grouped(length)}`;
+    this.rows.show(this.listed.length);
+  }
+
+  private wanted(fn: RanFunction, text: string): (path: number) => boolean {
+    const { paths, graph } = fn;
+    const line = /^(?:line\s*)?(\d+)$/.exec(text)?.[1];
+    const number = /^p(\d+)$/.exec(text)?.[1];
+    if (number !== undefined) return (path) => paths.numbers[path] === BigInt(number);
+    if (text === "missed") return (path) => paths.missed(path) > 0n;
+    if (line === undefined) return () => true;
+    const isOnLine = graph.places.map((places) =>
+      places.some((place) => graph.frames(place).some((frame) => frame.line === Number(line))),
+    );
+    return (path) =>
+      paths
+        .edgesOf(paths.numbers[path]!)
+        .some((edge) => isOnLine[edge.to] || (edge.kind !== DagKind.Start && isOnLine[edge.from]));
+  }
+
+  private row(row: number): (Node | string)[] {
+    const { paths } = this.fn!;
+    const path = this.listed[row]!;
+    const [count, predicted] = [paths.counts[path]!, paths.predicted[path]!];
+    const [part, whole] = [paths.weight(path, path + 1), paths.weight(0, paths.length)];
+    const byEdges =
+      predicted === 0n
+        ? element(
+            "span",
+            { class: "number missed", title: "Edge counts alone would not predict this path" },
+            "◆ missed",
+          )
+        : element(
+            "span",
+            { class: predicted === count ? "number same" : "number" },
+            predicted === count ? "same" : brief(predicted),
+          );
+    return [
+      element(
+        "span",
+        { class: "share-cell" },
+        element("span", {
+          class: "share-bar",
+          style: `width:${((100 * part) / (whole || 1)).toFixed(2)}%`,
+        }),
+        element("span", {}, percent(part, whole)),
+      ),
+      element("span", { class: "number", title: grouped(count) }, brief(count)),
+      byEdges,
+      element(
+        "span",
+        { class: "name" },
+        element("b", {}, `p${paths.numbers[path]}`),
+        element("span", { class: "detail" }, this.route(path)),
+      ),
+    ];
+  }
+
+  /** The decisions that distinguish a path: those that the run made in several ways. */
+  private route(path: number): string {
+    const { graph, paths } = this.fn!;
+    const words: string[] = [];
+    for (const edge of paths.edgesOf(paths.numbers[path]!)) {
+      if (edge.kind === DagKind.Start) words.push("from the loop");
+      else if (graph.isDecided(edge.from)) {
+        const { place, words: where } = graph.edges[edge.number]!;
+        const at = place ? `${place.line} ` : "";
+        if (where && where !== "goes on") words.push(`${at}→ ${where}`);
+      }
+    }
+    return words.join(", ");
+  }
+}

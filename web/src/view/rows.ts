@@ -1,0 +1,148 @@
+// A list of which only the visible rows are in the page. It is a list box: the arrow keys move the
+// selection.
+
+import { element } from "./dom";
+
+export interface RowsOptions {
+  /** The name for screen readers. */
+  name: string;
+  height: number;
+  render: (index: number) => (Node | string)[];
+  /** The class of a row. */
+  rowClass?: (index: number) => string;
+  select?: (index: number) => void;
+  empty?: string;
+}
+
+const EXTRA = 6;
+let lists = 0;
+
+export class Rows {
+  readonly root: HTMLElement;
+  private readonly inner: HTMLElement;
+  private readonly id = `list${lists++}`;
+  private count = 0;
+  private selected = -1;
+  private shown: [number, number] = [0, 0];
+
+  constructor(private readonly options: RowsOptions) {
+    this.inner = element("div", { class: "rows-inner", role: "presentation" });
+    const isList = options.select !== undefined;
+    this.root = element(
+      "div",
+      {
+        class: "rows",
+        role: isList ? "listbox" : "region",
+        "aria-label": options.name,
+        tabindex: 0,
+      },
+      this.inner,
+    );
+    this.root.addEventListener("scroll", () => this.draw());
+    this.root.addEventListener("keydown", (event) => this.press(event));
+    new ResizeObserver(() => this.draw()).observe(this.root);
+  }
+
+  /** Shows a number of rows, from the top. */
+  show(count: number, selected = -1): void {
+    this.count = count;
+    this.selected = selected;
+    this.inner.style.height = `${count * this.options.height}px`;
+    this.redraw();
+    if (selected >= 0) this.reveal(selected);
+    else this.root.scrollTop = 0;
+  }
+
+  /** Draws the visible rows again. */
+  redraw(): void {
+    this.shown = [0, 0];
+    this.inner.replaceChildren();
+    this.draw();
+  }
+
+  mark(index: number): void {
+    this.selected = index;
+    this.redraw();
+    if (index >= 0) this.reveal(index);
+  }
+
+  /** Scrolls to a row, if it is not visible. */
+  reveal(index: number, middle = false): void {
+    const { height } = this.options;
+    const [top, size] = [index * height, this.root.clientHeight];
+    const isVisible = top >= this.root.scrollTop && top + height <= this.root.scrollTop + size;
+    if (!isVisible)
+      this.root.scrollTop =
+        middle || size === 0
+          ? top - size / 3
+          : top < this.root.scrollTop
+            ? top
+            : top + height - size;
+    this.draw();
+  }
+
+  private draw(): void {
+    const { height } = this.options;
+    const first = Math.max(0, Math.floor(this.root.scrollTop / height) - EXTRA);
+    const last = Math.min(
+      this.count,
+      Math.ceil((this.root.scrollTop + this.root.clientHeight) / height) + EXTRA,
+    );
+    if (first === this.shown[0] && last === this.shown[1] && this.inner.childElementCount > 0)
+      return;
+    this.shown = [first, last];
+    const rows = [];
+    for (let index = first; index < last; index++) rows.push(this.row(index));
+    if (this.count === 0 && this.options.empty)
+      rows.push(element("p", { class: "empty" }, this.options.empty));
+    this.inner.replaceChildren(...rows);
+    if (this.options.select)
+      this.root.setAttribute(
+        "aria-activedescendant",
+        this.selected >= first && this.selected < last ? this.rowId(this.selected) : "",
+      );
+  }
+
+  private row(index: number): HTMLElement {
+    const { height, render, rowClass, select } = this.options;
+    const isSelected = index === this.selected;
+    const row = element(
+      "div",
+      {
+        class: `row ${rowClass?.(index) ?? ""} ${isSelected ? "selected" : ""}`,
+        style: `top:${index * height}px;height:${height}px`,
+        "data-row": index,
+      },
+      ...render(index),
+    );
+    if (select) {
+      row.id = this.rowId(index);
+      row.setAttribute("role", "option");
+      row.setAttribute("aria-selected", String(isSelected));
+      row.addEventListener("click", () => select(index));
+    }
+    return row;
+  }
+
+  private rowId(index: number): string {
+    return `${this.id}-${index}`;
+  }
+
+  private press(event: KeyboardEvent): void {
+    const { select, height } = this.options;
+    const page = Math.max(1, Math.floor(this.root.clientHeight / height) - 1);
+    const moves: Record<string, number> = {
+      ArrowDown: this.selected + 1,
+      ArrowUp: this.selected - 1,
+      PageDown: this.selected + page,
+      PageUp: this.selected - page,
+      Home: 0,
+      End: this.count - 1,
+    };
+    const target = moves[event.key];
+    if (!select || target === undefined || this.count === 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    select(Math.min(this.count - 1, Math.max(0, target)));
+  }
+}

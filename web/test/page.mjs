@@ -1,0 +1,218 @@
+// Opens pages in headless Chromium and compares them with the JSON reports of the same runs:
+// node test/page.mjs FOLDER. tests/tests/page.rs makes the files in FOLDER.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const folder = process.argv[2];
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const report = JSON.parse(readFileSync(join(folder, "report.json"), "utf8"));
+const lines = JSON.parse(readFileSync(join(folder, "lines.json"), "utf8")).lines;
+const grouped = (number) => String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+const faults = [];
+
+async function open(file, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1500, height: 900 }, ...options });
+  const tab = await context.newPage();
+  tab.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+  tab.on("pageerror", (error) => faults.push(error.stack));
+  tab.on(
+    "request",
+    (request) =>
+      !/^(file|data|blob):/.test(request.url()) && faults.push(`request to ${request.url()}`),
+  );
+  await tab.goto(pathToFileURL(join(folder, file)).href);
+  await tab.waitForSelector("[data-ready]");
+  return tab;
+}
+
+async function checkAccessibility(tab, view) {
+  await tab.evaluate(axe);
+  const { violations } = await tab.evaluate(() => globalThis.axe.run());
+  const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  const found = serious.map(
+    ({ id, nodes }) =>
+      `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(" | ")}`,
+  );
+  assert.deepEqual(found, [], `accessibility of ${view}`);
+}
+
+async function show(tab, address) {
+  await tab.evaluate((hash) => (location.hash = hash), address);
+  await tab.waitForFunction(() => !document.querySelector("#function").hidden);
+}
+
+/** The lines of the source pane with a class. */
+const litLines = (tab, name) =>
+  tab.$$eval(`.source-pane .row.${name} .line-number`, (cells) =>
+    cells.map((cell) => Number(cell.textContent)),
+  );
+
+async function checkOverview(tab) {
+  const text = await tab.textContent(".summary");
+  assert.ok(text.includes(`${grouped(report.totals.distinct_paths)}paths ran`), text);
+  assert.ok(text.includes(`${grouped(report.totals.functions_run)}functions ran`), text);
+  const names = await tab.$$eval("#overview .panel:nth-of-type(2) .name bdi", (cells) =>
+    cells.map((cell) => cell.textContent),
+  );
+  assert.deepEqual(
+    names,
+    report.functions.map(({ name }) => name),
+  );
+  await tab.keyboard.press("/");
+  await tab.keyboard.type(report.functions[1].name);
+  assert.equal(await tab.locator("#overview .panel:nth-of-type(2) [role=option]").count(), 1);
+  await tab.fill("#search", "");
+  await tab.keyboard.press("Escape");
+}
+
+/** Every path of a function: its numbers, its steps, and its lines are those of the report. */
+async function checkPaths(tab, fn) {
+  for (const path of fn.paths) {
+    await show(tab, `${encodeURIComponent(fn.name)}/p${path.id}`);
+    const title = await tab.textContent(".path-title");
+    assert.ok(
+      title.startsWith(
+        `p${path.id} ran ${grouped(path.count)} times, ` +
+          `${grouped(path.instructions)} instructions each`,
+      ),
+      title,
+    );
+    const selected = await tab.textContent(".paths-pane .row.selected .name b");
+    assert.equal(selected, `p${path.id}`);
+    const expected = [...new Set(path.places.map((place) => Number(place.split(":").at(-2))))].sort(
+      (a, b) => a - b,
+    );
+    assert.deepEqual(await litLines(tab, "lit"), expected, `lines of p${path.id}`);
+    const drawn = await tab.$$eval(".block.on-path .block-name", (names) =>
+      names.map((name) => Number(name.textContent.slice(1))),
+    );
+    assert.deepEqual(
+      drawn.sort((a, b) => a - b),
+      [...path.blocks].sort((a, b) => a - b),
+      `blocks of p${path.id}`,
+    );
+  }
+}
+
+async function checkSteps(tab, fn) {
+  await show(tab, `${encodeURIComponent(fn.name)}/p${fn.paths[0].id}`);
+  const count = Number(/of (\d+)/.exec(await tab.textContent(".frames"))[1]);
+  const passed = [];
+  for (let step = 1; step <= count; step++) {
+    assert.ok((await tab.textContent(".frames")).startsWith(`step ${step} of ${count} `));
+    passed.push(...(await litLines(tab, "lit.current")));
+    await tab.keyboard.press("ArrowRight");
+  }
+  const expected = new Set(fn.paths[0].places.map((place) => Number(place.split(":").at(-2))));
+  assert.deepEqual(new Set(passed), expected);
+}
+
+async function checkMargin(tab) {
+  const shown = await tab.$$eval(".source-pane .row", (rows) =>
+    rows
+      .map((row) => [
+        Number(row.querySelector(".line-number")?.textContent),
+        row.querySelector(".margin")?.title,
+      ])
+      .filter(([, title]) => title),
+  );
+  const expected = lines.map(({ line, count }) => [line, `${grouped(count)} times`]);
+  assert.ok(shown.length > 5);
+  for (const row of shown)
+    assert.ok(
+      expected.some(([line, title]) => line === row[0] && title === row[1]),
+      `${row}`,
+    );
+}
+
+/** The edge counts expect another way at a decision, and the page marks it. */
+async function checkMarks(tab, fn) {
+  await show(tab, encodeURIComponent(fn.name));
+  const titles = await tab.$$eval(".node.unexpected", (nodes) => nodes.map((node) => node.title));
+  assert.ok(
+    titles.length > 0 && titles.every((title) => title.includes("Edge counts alone would predict")),
+    titles.join(),
+  );
+  await tab.click(".node.unexpected");
+  assert.ok((await tab.textContent(".unexpected-note")).includes("edge counts alone predict"));
+}
+
+async function checkKeys(tab) {
+  await tab.focus(".paths-pane [role=listbox]");
+  await tab.keyboard.press("Home");
+  const first = await tab.textContent(".path-title b");
+  await tab.keyboard.press("ArrowDown");
+  assert.notEqual(await tab.textContent(".path-title b"), first);
+  await tab.keyboard.press("[");
+  assert.equal(await tab.textContent(".path-title b"), first);
+  await tab.keyboard.press("?");
+  assert.ok(await tab.isVisible("dialog"));
+  await tab.keyboard.press("Escape");
+  for (const theme of ["light", "dark", "auto"]) {
+    await tab.keyboard.press("t");
+    assert.equal(await tab.evaluate(() => document.documentElement.dataset.theme), theme);
+  }
+  await tab.keyboard.press("o");
+  assert.ok(await tab.isVisible("#overview"));
+}
+
+async function checkPage(colorScheme) {
+  // The panes draw only what is visible. All lines and blocks of the program fit into this window.
+  const tab = await open("report.html", { colorScheme, viewport: { width: 1500, height: 2600 } });
+  const [fn] = report.functions;
+  await checkAccessibility(tab, `the overview, ${colorScheme}`);
+  await checkOverview(tab);
+  await checkPaths(tab, fn);
+  await checkAccessibility(tab, `the function, ${colorScheme}`);
+  await checkSteps(tab, fn);
+  await checkMargin(tab);
+  await checkMarks(tab, fn);
+  await checkKeys(tab);
+  await tab.context().close();
+}
+
+/** The views of loops and of variation have the rows of their JSON reports. */
+async function checkStreams(view, list, figure) {
+  const tab = await open(`${view}.html`);
+  const records = JSON.parse(readFileSync(join(folder, `${view}.json`), "utf8"))[list];
+  await tab.evaluate((hash) => (location.hash = hash), `!${view}`);
+  const rows = tab.locator(`#${view} [role=option]`);
+  assert.equal(await rows.count(), records.length);
+  assert.ok(records.length > 0);
+  assert.equal(await rows.first().locator("bdi").textContent(), records[0].function);
+  const detail = await tab.textContent(`#${view} .detail-body`);
+  assert.ok(detail.includes(figure(records[0])), detail);
+  await checkAccessibility(tab, view);
+  await tab.locator(`#${view} .detail-body button`).first().click();
+  assert.ok((await tab.textContent(".function-title")).startsWith(records[0].function));
+  await tab.context().close();
+}
+
+async function checkNarrow() {
+  const tab = await open("report.html", { viewport: { width: 420, height: 800 } });
+  await tab.locator("#overview [role=option]").first().click();
+  const isTooWide = await tab.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+  assert.ok(!isTooWide, "the narrow page does not scroll sideways");
+  await tab.context().close();
+}
+
+try {
+  await checkPage("light");
+  await checkPage("dark");
+  await checkNarrow();
+  await checkStreams("loops", "loops", ({ starts }) => `${grouped(starts)} turns`);
+  await checkStreams("variation", "variation", ({ samples }) => `samples${grouped(samples)}`);
+  assert.deepEqual(faults, []);
+} finally {
+  await browser.close();
+}

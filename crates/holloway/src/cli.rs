@@ -6,6 +6,7 @@
 //! verbs pass all options that are not listed here on to cargo; see `split.rs`.
 
 mod cargo;
+mod export;
 mod holloway;
 pub(crate) mod optimize;
 pub(crate) mod phases;
@@ -16,6 +17,7 @@ mod view;
 mod weave;
 
 pub(crate) use cargo::{CargoArgs, CargoCommand, CargoHolloway};
+pub(crate) use export::ExportArgs;
 pub(crate) use holloway::{
     AdviseArgs, CleanArgs, Combine, Command, CompletionsArgs, DemoArgs, EnvFormat, Holloway,
     ImportArgs, ManArgs, ManagerArgs, MonitorArgs, OverlapArgs, ReportArgs, RunArgs, RunsCommand,

@@ -1,7 +1,7 @@
 //! Writes reports of runs, as text for the terminal and as JSON.
 //!
 //! [`terminal`] writes reports for people, [`json`] writes them for programs (schema 1,
-//! docs/json.md). Both use these modules:
+//! docs/json.md), and [`export`] writes files for other programs. They use these modules:
 //!
 //! - [`notes`] writes the sentences about samples, losses, and damage;
 //! - [`check_selection`] checks that the names in a question exist;
@@ -25,6 +25,7 @@
 pub mod advice;
 pub mod code;
 mod cpu_time;
+pub mod export;
 mod filter;
 pub mod json;
 mod lines;

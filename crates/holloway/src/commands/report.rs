@@ -281,7 +281,8 @@ fn print_variation(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Re
     })
 }
 
-fn code_filter(args: &CodeArgs) -> CodeFilter {
+/// The filter on code that the options ask for.
+pub(crate) fn code_filter(args: &CodeArgs) -> CodeFilter {
     CodeFilter {
         crates: args.crates.clone(),
         files: args.files.iter().map(|glob| Glob::new(glob)).collect(),

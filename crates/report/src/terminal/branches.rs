@@ -12,21 +12,21 @@ use crate::places::is_library;
 
 /// The branches of a function. [`outcome`](super::outcome) puts the decisions at these branches
 /// into words.
-pub(super) struct Branches<'a> {
-    pub(super) map: &'a FunctionMap,
+pub(crate) struct Branches<'a> {
+    pub(crate) map: &'a FunctionMap,
     /// The names of files below this directory are shown relative to it.
-    pub(super) cwd: Option<&'a Path>,
+    pub(crate) cwd: Option<&'a Path>,
     directions: Directions<'a>,
 }
 
 /// A cache of the branches of all functions that a view shows. The key is the function's map,
 /// because functions of two runs may have the same ids.
 #[derive(Default)]
-pub(super) struct KnownBranches<'a>(RefCell<HashMap<*const FunctionMap, Rc<Branches<'a>>>>);
+pub(crate) struct KnownBranches<'a>(RefCell<HashMap<*const FunctionMap, Rc<Branches<'a>>>>);
 
 impl<'a> KnownBranches<'a> {
     /// The branches of a function.
-    pub(super) fn branches(&self, map: &'a FunctionMap, cwd: Option<&'a Path>) -> Rc<Branches<'a>> {
+    pub(crate) fn branches(&self, map: &'a FunctionMap, cwd: Option<&'a Path>) -> Rc<Branches<'a>> {
         let mut known = self.0.borrow_mut();
         let branches = known.entry(std::ptr::from_ref(map));
         Rc::clone(branches.or_insert_with(|| Rc::new(Branches::new(map, cwd))))
@@ -34,7 +34,7 @@ impl<'a> KnownBranches<'a> {
 }
 
 impl<'a> Branches<'a> {
-    pub(super) fn new(map: &'a FunctionMap, cwd: Option<&'a Path>) -> Self {
+    pub(crate) fn new(map: &'a FunctionMap, cwd: Option<&'a Path>) -> Self {
         Self {
             map,
             cwd,
@@ -43,7 +43,7 @@ impl<'a> Branches<'a> {
     }
 
     /// Where control goes along an edge.
-    pub(super) fn destination(&self, edge: u32) -> Destination<'a> {
+    pub(crate) fn destination(&self, edge: u32) -> Destination<'a> {
         self.directions.destination(edge)
     }
 }

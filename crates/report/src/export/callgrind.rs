@@ -14,7 +14,7 @@ use holloway_analysis::edges::target;
 use holloway_analysis::trail::{first_place, last_place};
 use holloway_format::{Count, EdgeKind, Outcome, Place};
 
-use super::{EXPORTER, ExportRun, Result};
+use super::run::{EXPORTER, ExportRun, Result};
 use crate::filter::Filter;
 
 /// A line: its file's name, and its number.

@@ -9,7 +9,7 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::coverage::{FileCoverage, Share, coverage};
-use super::{ExportRun, Result};
+use super::run::{ExportRun, Result};
 
 type Xml<'a> = Writer<&'a mut dyn Write>;
 

@@ -10,7 +10,7 @@ use holloway_analysis::lines::{Lines, frame_entries};
 use holloway_analysis::ways::branch_ways;
 use holloway_format::Count;
 
-use super::ExportRun;
+use super::run::ExportRun;
 use crate::filter::Filter;
 use crate::lines::line_counts;
 use crate::places::is_library;

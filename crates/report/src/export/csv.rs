@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use super::run::{ExportRun, Result};
 use super::table::{COLUMNS, Value, rows};
-use super::{ExportRun, Result};
 
 /// Writes the table.
 pub(super) fn write(export: &ExportRun<'_>, out: &mut dyn Write) -> Result<()> {

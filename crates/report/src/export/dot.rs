@@ -10,8 +10,8 @@ use holloway_analysis::{Function, FunctionId};
 use holloway_flow::PathEnd;
 use holloway_format::{BlockMap, Count, EdgeKind};
 
+use super::run::{ExportError, ExportRun, Result};
 use super::words::PathWords;
-use super::{ExportError, ExportRun, Result};
 use crate::filter::Filter;
 use crate::numbers::grouped;
 use crate::path_names::numbered_name;

@@ -11,7 +11,7 @@ use fxprof_processed_profile::{
 };
 use holloway_format::Count;
 
-use super::Result;
+use super::run::Result;
 use super::stacks::{Stacks, Weight};
 use crate::numbers::grouped;
 
@@ -35,7 +35,7 @@ fn add_thread(
     stacks: &Stacks,
     weight: Weight,
 ) {
-    let thread = profile.add_thread(process, number, time(0), number == 1);
+    let thread = profile.add_thread(process, number, time(0), false);
     let unit = unit(stacks, weight);
     profile.set_thread_name(thread, &thread_name(weight, unit));
     profile.set_thread_samples_weight_type(thread, WeightType::Samples);

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::Result;
+use super::run::Result;
 use super::stacks::{Stacks, Weight};
 
 /// Writes a line for each path. A `;` in a name becomes `,`.

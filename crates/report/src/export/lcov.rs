@@ -7,7 +7,7 @@ use holloway_format::Count;
 use lcov::Record;
 
 use super::coverage::{BranchCoverage, FileCoverage, Share, coverage};
-use super::{ExportRun, Result};
+use super::run::{ExportRun, Result};
 
 /// Writes a section for each file. A comma in the name of a function becomes `;`, because a comma
 /// ends the name.

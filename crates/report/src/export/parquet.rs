@@ -9,8 +9,8 @@ use parquet::errors::ParquetError;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type as SchemaType;
 
+use super::run::{ExportRun, Result};
 use super::table::{COLUMNS, Column, Row, Type, Value, rows};
-use super::{ExportRun, Result};
 
 /// Rows of a row group: enough for good dictionaries, and little memory.
 const GROUP: usize = 100_000;

@@ -11,7 +11,7 @@ use holloway_analysis::RunProfile;
 use holloway_format::Count;
 use prost::Message;
 
-use super::Result;
+use super::run::Result;
 use super::stacks::{Stacks, Weight};
 
 #[derive(Clone, PartialEq, Message)]

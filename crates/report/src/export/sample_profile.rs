@@ -18,7 +18,7 @@ use std::io::Write;
 use holloway_analysis::Function;
 use holloway_format::{Count, FunctionMap};
 
-use super::{ExportRun, Result};
+use super::run::{ExportRun, Result};
 use crate::filter::Filter;
 
 /// Offsets have 16 bits in this format.

@@ -5,7 +5,8 @@
 //! - `never-taken`: ways that branches never took, those of the most executed branches first.
 //!
 //! A step is a line of the path with its decisions, as in the paths view. The fingerprint of a path
-//! is its function's linkage name and its full name, which stay the same from build to build.
+//! is its function's linkage name and its full name, which stay the same from build to build. That
+//! of a way is its function's linkage name, the line of the branch, and the destination.
 
 use std::io::{self, Write};
 
@@ -17,15 +18,16 @@ use holloway_analysis::{Function, FunctionId, Sort};
 use holloway_flow::PathId;
 use holloway_format::Place;
 
+use super::run::{ExportRun, Result};
 use super::sarif_log::{
     ArtifactLocation, CodeFlow, HOT, Location, Log, Message, NEVER, Properties, Region, Rule, SLOW,
     SarifResult, Step,
 };
 use super::words::PathWords;
-use super::{ExportRun, Result};
 use crate::filter::Filter;
-use crate::numbers::{grouped, share};
+use crate::numbers::{grouped, plural, share};
 use crate::path_names::{full_name, numbered_name};
+use crate::places::file_and_line;
 use crate::uncovered;
 use crate::variation::selected_paths;
 
@@ -67,12 +69,12 @@ impl Results<'_> {
         let results = ranking.paths.iter().filter_map(|path| {
             let function = run.function(path.function);
             let text = format!(
-                "{} {}: {} of all instructions, {} executions of {} instructions",
+                "{} {}: {} of all instructions, {} of {}",
                 self.names.name(function),
                 numbered_name(function, path.path),
                 share(path.total_instructions(), ranking.total),
-                grouped(path.count),
-                grouped(path.instructions),
+                plural(path.count, "execution"),
+                plural(path.instructions, "instruction"),
             );
             let mut result = self.path(&HOT, function, path.path, text)?;
             result.properties = Some(Properties {
@@ -118,11 +120,13 @@ impl Results<'_> {
         let place = function.map.edges[way.edge as usize].place;
         let destination = words.destination(place, way.edge);
         let text = format!(
-            "never → {destination}, in {} executions of the branch",
-            grouped(way.executions)
+            "never → {destination}, in {} of the branch",
+            plural(way.executions, "execution")
         );
         let location = self.location(way.file, way.line, way.column, None);
-        let fingerprint = format!("{}:{}:{}", way.file, way.line, destination);
+        let linkage_name = &function.map.linkage_name;
+        let branch = file_and_line(way.file, way.line, self.cwd());
+        let fingerprint = format!("{linkage_name} {branch} {destination}");
         let mut result = SarifResult::new(&NEVER, text, location, fingerprint);
         result.properties = Some(Properties {
             count: way.executions,

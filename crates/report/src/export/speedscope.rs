@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use holloway_format::Count;
 use serde::Serialize;
 
+use super::run::{EXPORTER, Result};
 use super::stacks::{Frame, Stacks, Weight};
-use super::{EXPORTER, Result};
 
 #[derive(Serialize)]
 struct File<'a> {

@@ -24,7 +24,7 @@ use holloway_analysis::{Function, FunctionId, Sort};
 use holloway_flow::PathId;
 use holloway_format::{Count, Place};
 
-use super::ExportRun;
+use super::run::ExportRun;
 use super::words::PathWords;
 use crate::filter::Filter;
 use crate::path_names::{full_name, numbered_name};

@@ -9,7 +9,7 @@ use holloway_analysis::edges::of_function;
 use holloway_analysis::{Function, FunctionId};
 use holloway_format::Count;
 
-use super::ExportRun;
+use super::run::ExportRun;
 use super::stacks::Stacks;
 use crate::filter::Filter;
 

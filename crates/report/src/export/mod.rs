@@ -1,8 +1,8 @@
 //! Exports of runs: files that other programs open. docs/export.md says which format is for which
 //! program.
 //!
-//! Each format has its own file. [`stacks`] makes stacks of paths for flame graphs, [`coverage`] has
-//! lines and branches for tools of coverage, and [`table`] has the rows of tables.
+//! Each format has its own file. `stacks` makes stacks of paths for flame graphs, `coverage` has
+//! lines and branches for tools of coverage, and `table` has the rows of tables.
 
 mod callgrind;
 mod cobertura;

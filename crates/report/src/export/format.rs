@@ -88,9 +88,7 @@ impl Format {
             Format::Pprof => "Paths as a flame graph: pprof (gzip)",
             Format::Firefox => "Paths as a call tree: Firefox Profiler",
             Format::Folded => "Paths as folded stacks: flamegraph.pl, inferno",
-            Format::Sarif => {
-                "Hot paths, slow paths, and code that never ran, as steps in an editor"
-            }
+            Format::Sarif => "Hot paths, slow paths, and ways never taken, as results in an editor",
             Format::Lcov => "Coverage of lines, branches, and functions: lcov, genhtml, editors",
             Format::Cobertura => "Coverage of lines and branches: CI servers",
             Format::Callgrind => "Costs of lines, and jumps: KCachegrind, callgrind_annotate",

@@ -1,4 +1,4 @@
-//! The Debian packages and the Rust targets that the tests need, and their installation.
+//! The Debian packages, npm packages, and Rust targets that the tests need, and their installation.
 
 use crate::workspace::root;
 use anyhow::{Context, Result, bail, ensure};
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Every Debian package that the tests and benchmarks use.
-pub(crate) const NEEDED: [&str; 24] = [
+pub(crate) const NEEDED: [&str; 28] = [
     "gcc",                   // the C linker that rustc calls, the system's headers, and gcov
     "g++",                   // libstdc++ for the C++ programs
     "clang-19",              // the oldest clang and libLLVM supported
@@ -28,15 +28,22 @@ pub(crate) const NEEDED: [&str; 24] = [
     "csmith",                // random C programs
     "libcsmith-dev",         // the header of these programs
     PIP,                     // installs another implementation of SEQUITUR for a comparison
-    "chromium",              // opens the pages of `holloway report --html`
-    NODE,                    // builds the page's program, and drives chromium
-    NPM,                     // installs the packages of web/
+    "chromium",              // opens pages and speedscope
+    NODE,                    // builds the page, runs tests/consumers, and drives chromium
+    NPM,                     // installs the packages of both
+    "lcov",                  // lcov and genhtml open exported coverage
+    "graphviz",              // draws exported graphs
+    "libxml2-utils",         // xmllint reads exported XML
+    "valgrind",              // callgrind_annotate opens exported costs
 ];
 
-/// Any other installation of Node 18 or later is sufficient, too.
+/// Any other installation of Node 20 or later is sufficient, too.
 const NODE: &str = "nodejs";
 /// npm may come with Node.
 const NPM: &str = "npm";
+
+/// Folders with pinned packages from npm.
+const NODE_FOLDERS: [&str; 2] = ["web", "tests/consumers"];
 
 /// Any other installation of Python 3 with pip is sufficient, too.
 const PIP: &str = "python3-pip";
@@ -53,30 +60,33 @@ const TARGETS: [&str; 2] = [
 /// If something is missing and cannot be installed. The message says how to install it by hand.
 pub(crate) fn install() -> Result<()> {
     install_packages()?;
-    install_node_packages()?;
+    NODE_FOLDERS
+        .iter()
+        .try_for_each(|folder| install_node_packages(folder))?;
     add_targets()
 }
 
-/// Installs the pinned packages of web/, unless they are there.
+/// Installs the pinned packages of a folder, unless they are there.
 ///
 /// # Errors
 /// If they cannot be installed. The message says how to install them by hand.
-fn install_node_packages() -> Result<()> {
-    let web = root().join("web");
-    let lock = |path: &str| std::fs::metadata(web.join(path)).and_then(|file| file.modified());
-    let wanted = lock("package-lock.json").context("cannot read web/package-lock.json")?;
+fn install_node_packages(folder: &str) -> Result<()> {
+    let path = root().join(folder);
+    let changed = |file: &str| std::fs::metadata(path.join(file)).and_then(|file| file.modified());
+    let wanted = changed("package-lock.json");
+    let wanted = wanted.with_context(|| format!("cannot read {folder}/package-lock.json"))?;
     // npm writes this file at the end of an installation.
-    if lock("node_modules/.package-lock.json").is_ok_and(|installed| installed >= wanted) {
+    if changed("node_modules/.package-lock.json").is_ok_and(|installed| installed >= wanted) {
         return Ok(());
     }
-    println!("xtask: npm ci in web/");
+    println!("xtask: npm ci in {folder}");
     let status = Command::new("npm")
         .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-        .current_dir(&web)
+        .current_dir(&path)
         .status();
     ensure!(
         status.is_ok_and(|status| status.success()),
-        "the tests of the page need packages that could not be installed: run `npm ci` in web/"
+        "the tests need packages from npm that could not be installed: run `npm ci` in {folder}"
     );
     Ok(())
 }

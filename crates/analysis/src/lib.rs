@@ -5,8 +5,8 @@
 //!
 //! Each of these modules computes one answer from these counts: [`paths`], [`trail`],
 //! [`directions`], [`edges`], [`branches`], [`blocks`], [`functions`], [`lines`], [`bounds`],
-//! [`glue_lines`], [`find`], [`coverage`], [`cpu_time`], [`uncovered`], [`predict`], and, for two
-//! runs, [`overlap`]. [`path_name`] names paths by their decisions, and [`divergence`] finds the
+//! [`glue_lines`], [`find`], [`coverage`], [`cpu_time`], [`ways`], [`uncovered`], [`predict`], and,
+//! for two runs, [`overlap`]. [`path_name`] names paths by their decisions, and [`divergence`] finds the
 //! decisions that distinguish paths.
 //!
 //! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
@@ -80,6 +80,7 @@ pub mod uncovered;
 pub mod unpredictable;
 pub mod variation;
 mod walk;
+pub mod ways;
 
 pub use flow::Flow;
 pub use interrupt::Interrupt;

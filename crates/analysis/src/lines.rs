@@ -172,15 +172,41 @@ fn frame_bounds(function: &Function) -> BTreeMap<Frame, Bound> {
     bounds
 }
 
+/// How often control came to each frame of a function, by scope: the calls of the function itself,
+/// and the arrivals in each inlined function.
+pub fn frame_entries(function: &Function) -> BTreeMap<u32, Count> {
+    let mut entries = BTreeMap::from([(0, function.flow().calls)]);
+    for (region, count) in region_arrivals(function) {
+        if let Region::InlinedFrame(scope) = region {
+            entries.insert(scope, count);
+        }
+    }
+    entries
+}
+
 /// How often control came to each line of each frame of a function.
 fn arrivals(function: &Function) -> BTreeMap<Frame, Count> {
+    let map = &function.map;
+    let mut counts: BTreeMap<Frame, Count> = BTreeMap::new();
+    for (region, count) in region_arrivals(function) {
+        let frame = region.frame(map);
+        if frame.line != 0 {
+            let sum = counts.entry(frame).or_default();
+            *sum = sum.saturating_add(count);
+        }
+    }
+    counts
+}
+
+/// How often control came to each region of a function.
+fn region_arrivals(function: &Function) -> Vec<(Region, Count)> {
     let map = &function.map;
     let graph = UndividedGraph::new(function);
     let members = members(map, &graph);
     let owners = owners(map, &graph);
     let mut cycles = Cycles::new(&graph.arcs, &graph.out);
     let mut is_member = vec![false; graph.blocks.len()];
-    let mut counts: BTreeMap<Frame, Count> = BTreeMap::new();
+    let mut counts: Vec<(Region, Count)> = Vec::with_capacity(members.len());
     for (&region, members) in &members {
         let blocks: Vec<usize> = members.iter().map(|member| member.block).collect();
         blocks.iter().for_each(|&block| is_member[block] = true);
@@ -189,11 +215,7 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, Count> {
             count = count.saturating_add(arrivals_at(&graph, &is_member, member));
         }
         blocks.iter().for_each(|&block| is_member[block] = false);
-        let frame = region.frame(map);
-        if frame.line != 0 {
-            let sum = counts.entry(frame).or_default();
-            *sum = sum.saturating_add(count);
-        }
+        counts.push((region, count));
     }
     counts
 }

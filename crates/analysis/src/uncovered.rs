@@ -24,14 +24,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holloway_abi::Unit;
 use holloway_flow::PathId;
-use holloway_format::{Count, EdgeKind, FunctionMap, Scope};
+use holloway_format::{Count, FunctionMap, Scope};
 
-use crate::directions::{Destination, Directions, ShownPlace};
 use crate::flow::add;
 use crate::glue::{is_allocator_shim, is_glue};
 use crate::lines;
 use crate::run::{Function, FunctionId, RunProfile};
-use crate::trail::{frames, is_choice};
+use crate::trail::frames;
+use crate::ways::{SourceBranch, branch_ways, executions};
 
 /// Code that never ran, and how much code there is.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +119,7 @@ fn declaration(scope: &Scope) -> Declaration<'_> {
 
 /// Finds the code that never ran in the scopes that `keep` accepts: functions, and functions
 /// inlined into them. `max_paths` limits the paths that are listed for a function. `is_library`
-/// says whether a file belongs to a standard library (see [`Directions::new`]).
+/// says whether a file belongs to a standard library (see [`branch_ways`]).
 pub fn uncovered<'a>(
     run: &'a RunProfile,
     keep: &dyn Fn(&Function, &Scope) -> bool,
@@ -263,48 +263,16 @@ impl ScopeCode {
     }
 }
 
-/// A branch of the source: file, line, and column.
-type Branch<'a> = (&'a str, u32, u32);
-
-/// A way of a branch, in all copies of the branch.
-struct Way<'a> {
-    destination: Destination<'a>,
-    count: Count,
-    function: FunctionId,
-    edge: u32,
-}
-
 fn add_ways<'a>(
     run: &'a RunProfile,
     keep: &dyn Fn(&Function, &Scope) -> bool,
     is_library: fn(&str) -> bool,
     uncovered: &mut Uncovered<'a>,
 ) {
-    let mut branches: BTreeMap<Branch<'a>, Vec<Way<'a>>> = BTreeMap::new();
-    for (id, function) in run.ids().filter(|(_, function)| function.ran()) {
-        let directions = Directions::new(&function.map, is_library);
-        for (branch, edge) in branch_edges(function, keep) {
-            let destination = merged(directions.destination(edge));
-            let to = function.map.edges[edge as usize].to;
-            if is_check(&destination) || !directions.can_continue(to) {
-                continue;
-            }
-            let taken = u64::try_from(function.flow().edges[edge as usize]).unwrap_or(0);
-            let ways = branches.entry(branch).or_default();
-            match ways.iter_mut().find(|way| way.destination == destination) {
-                Some(way) => add(&mut way.count, Count(taken)),
-                None => ways.push(Way {
-                    destination,
-                    count: Count(taken),
-                    function: id,
-                    edge,
-                }),
-            }
-        }
-    }
-    for ((file, line, column), ways) in branches {
-        let counts = ways.iter().map(|way| way.count);
-        let executions = counts.fold(Count::ZERO, Count::saturating_add);
+    let ran = |function: &Function, scope: &Scope| function.ran() && keep(function, scope);
+    for (branch, ways) in branch_ways(run, &ran, is_library) {
+        let SourceBranch { file, line, column } = branch;
+        let executions = executions(&ways);
         if executions == Count::ZERO {
             continue;
         }
@@ -324,43 +292,6 @@ fn add_ways<'a>(
         let is_glue = is_glue(&run.function(way.function).map);
         (is_glue, Reverse(way.executions))
     });
-}
-
-/// The edges of a function that are ways of branches in the scopes that `keep` accepts.
-fn branch_edges<'a>(
-    function: &'a Function,
-    keep: &dyn Fn(&Function, &Scope) -> bool,
-) -> Vec<(Branch<'a>, u32)> {
-    let map = &function.map;
-    let edges = (0u32..).zip(&map.edges);
-    let edges = edges.filter(|(_, edge)| is_choice(edge.outcome) && edge.kind != EdgeKind::Exit);
-    let branch_edges = edges.filter_map(|(number, edge)| {
-        let place = edge.place.filter(|place| place.line != 0)?;
-        let scope = map.scopes.get(place.scope as usize)?;
-        let is_kept = !scope.file.is_empty() && keep(function, scope);
-        is_kept.then_some(((&*scope.file, place.line, place.column), number))
-    });
-    branch_edges.collect()
-}
-
-/// The destination without the number of a block, which differs between copies.
-fn merged(destination: Destination<'_>) -> Destination<'_> {
-    let without_block = |to| ShownPlace { block: None, ..to };
-    match destination {
-        Destination::To(to) => Destination::To(without_block(to)),
-        Destination::Back(to) => Destination::Back(without_block(to)),
-        Destination::LeavesLoop(to) => Destination::LeavesLoop(to.map(without_block)),
-        other => other,
-    }
-}
-
-/// Whether a way of a branch belongs to a check: it leads to a call that never returns or to a
-/// landing pad, or it is the only other way.
-fn is_check(destination: &Destination<'_>) -> bool {
-    matches!(
-        destination,
-        Destination::NeverReturns | Destination::Unwinds | Destination::GoesOn
-    )
 }
 
 fn add_paths(

@@ -8,7 +8,7 @@ use build::{
 use holloway_analysis::RunProfile;
 use holloway_analysis::bounds::Bound;
 use holloway_analysis::glue_lines::glue_lines;
-use holloway_analysis::lines::{bounds, counts};
+use holloway_analysis::lines::{bounds, counts, frame_entries};
 use holloway_format::{FunctionMap, Outcome};
 use holloway_testkit::build;
 use proptest::prelude::*;
@@ -390,6 +390,37 @@ fn a_line_counts_its_own_loop_around_inlined_code() {
         ("g.h", 11, 16),
     ];
     check(&actual, &expect);
+}
+
+/// `f` is called twice. Each call runs the `while` loop of `f` twice, with `g` inlined in it, whose
+/// loop takes its back edge 3 times. The rounds of the inner loop are no entries of `g`.
+#[test]
+fn frames_are_entered_by_calls_and_not_by_loops() {
+    let map = function("f", "f.c", 1)
+        .inlined("g", "g.h", 0, 2)
+        .block(0, &[])
+        .block(1, &[(0, 2)])
+        .block(2, &[(1, 11)])
+        .block(1, &[(0, 3)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::True)
+        .edge(1, 3, Outcome::False)
+        .edge(2, 2, Outcome::True)
+        .edge(2, 1, Outcome::False)
+        .edge(3, 4, Outcome::Return)
+        .edges();
+    let edges = [2, 4, 2, 12, 4, 2];
+    let counters = (0..).zip(&map.counted);
+    let counters: Vec<(u64, u64)> = counters
+        .map(|(counter, &edge)| (counter, edges[edge as usize]))
+        .collect();
+    let run = run_of(map, &counters);
+    let entries = frame_entries(&run.functions[0]).into_iter();
+    let entries: Vec<(u32, u64)> = entries
+        .map(|(scope, count)| (scope, count.into()))
+        .collect();
+    assert_eq!(entries, [(0, 2), (1, 4)]);
 }
 
 /// Random graphs whose blocks have one line each, with choices for a walk.

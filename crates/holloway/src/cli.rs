@@ -7,6 +7,7 @@
 
 mod cargo;
 pub(crate) mod check;
+mod export;
 mod holloway;
 pub(crate) mod optimize;
 pub(crate) mod phases;
@@ -17,6 +18,7 @@ mod view;
 mod weave;
 
 pub(crate) use cargo::{CargoArgs, CargoCommand, CargoHolloway};
+pub(crate) use export::ExportArgs;
 pub(crate) use holloway::{
     AdviseArgs, CleanArgs, Combine, Command, CompletionsArgs, DemoArgs, EnvFormat, Holloway,
     ImportArgs, ManArgs, ManagerArgs, MonitorArgs, OverlapArgs, ReportArgs, RunArgs, RunsCommand,

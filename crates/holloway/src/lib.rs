@@ -48,8 +48,8 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    advise, cargo_optimize, check, clean, demo, doctor, import, manager, manual, monitor, optimize,
-    overlap, phases, plan, predict, report, run, runner, show_env, stability, trace,
+    advise, cargo_optimize, check, clean, demo, doctor, export, import, manager, manual, monitor,
+    optimize, overlap, phases, plan, predict, report, run, runner, show_env, stability, trace,
 };
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};
@@ -144,6 +144,7 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
 fn about_runs(command: &RunsCommand) -> Result<ExitCode> {
     match command {
         RunsCommand::Report(args) => report::main(args),
+        RunsCommand::Export(args) => export::main(args),
         RunsCommand::Advise(args) => advise::main(args),
         RunsCommand::Overlap(args) => overlap::main(args),
         RunsCommand::Check(args) => check::main(args),

@@ -5,6 +5,7 @@ use build::{count_edges, fact, function, image, module, profile, slide};
 use holloway_analysis::RunProfile;
 use holloway_analysis::loops::shape;
 use holloway_format::{EdgeKind, FunctionMap, Outcome, Place};
+use holloway_report::export::{self, ExportError, ExportRun, Format, Weight};
 use holloway_report::source::Nothing;
 use holloway_report::{Options, Sort, View, json, overlap, terminal};
 use holloway_testkit::build;
@@ -140,6 +141,23 @@ fn places_have_scopes(map: &FunctionMap) -> bool {
         .all(|place| (place.scope as usize) < map.scopes.len())
 }
 
+/// Writes the run in all formats. Refusals are errors that name the reason.
+fn export_all(run: &RunProfile, options: &Options<'_>) {
+    let run = ExportRun {
+        run,
+        variation: None,
+        options,
+    };
+    for format in Format::ALL {
+        let mut out = Vec::new();
+        match export::write(&run, format, Weight::Instructions, &mut out) {
+            Ok(()) => assert!(format.is_binary() || String::from_utf8(out).is_ok()),
+            Err(ExportError::Io(error)) => panic!("{}: {error}", format.name()),
+            Err(refusal) => assert!(!refusal.to_string().contains('\n')),
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn every_view_of_any_map_is_written(
@@ -172,6 +190,10 @@ proptest! {
                 json::write(&run, &options, &mut out).unwrap();
                 let _: serde_json::Value = serde_json::from_slice(&out).unwrap();
             }
+        }
+        for function in [None, Some("slide"), Some("outer|fact")] {
+            let function = function.map(|function| Regex::new(function).unwrap());
+            export_all(&run, &Options { function, ..Options::new(&Nothing) });
         }
         for function in run.functions.iter().filter(|function| places_have_scopes(&function.map)) {
             shape::count(function);

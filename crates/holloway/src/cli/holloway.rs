@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use holloway_abi::environment::VARIABLES;
 
 use super::check::{self, CheckArgs};
+use super::export::{self, ExportArgs};
 use super::optimize::{self, OptimizeArgs, PlanArgs};
 use super::phases::{self, PhasesArgs};
 use super::predict::{self, PredictArgs};
@@ -120,6 +121,9 @@ pub(crate) enum RunsCommand {
     /// Report a run's hottest paths: the latest run's by default
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
+    /// Write a run as a file that other programs open: flame graphs, coverage, code flows, tables
+    #[command(after_help = export::EXAMPLES)]
+    Export(ExportArgs),
     /// Advise on changes of the source that may pay: where, why, and the most that each may save
     #[command(after_help = ADVISE_EXAMPLES)]
     Advise(AdviseArgs),

@@ -232,7 +232,7 @@ fn parse_share(text: &str) -> Result<u64, String> {
 }
 
 /// Parses `--function`: the short name of a path, or a regex.
-fn parse_function(text: &str) -> Result<FunctionChoice, String> {
+pub(super) fn parse_function(text: &str) -> Result<FunctionChoice, String> {
     if let Some(path) = PathChoice::parse(text) {
         return Ok(FunctionChoice {
             regex: path.functions(),

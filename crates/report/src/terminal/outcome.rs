@@ -24,7 +24,7 @@ use crate::places::file_and_line;
 impl<'a> Branches<'a> {
     /// The decisions at a step's line, in words and in order. A repeated decision is written once,
     /// with its number: `→ line 3 ×2`.
-    pub(super) fn decided(&self, step: &Step) -> String {
+    pub(crate) fn decided(&self, step: &Step) -> String {
         let decisions = step.decisions.iter();
         let destinations: Vec<_> = decisions.map(|&edge| self.destination(edge)).collect();
         self.in_words(step.place, &destinations)
@@ -137,7 +137,7 @@ fn cases(names: &[Text]) -> String {
 }
 
 /// The words for the end of a path, or for an edge without a decision.
-pub(super) fn word(outcome: Outcome) -> &'static str {
+pub(crate) fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Jump
         | Outcome::True

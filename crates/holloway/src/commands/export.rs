@@ -1,0 +1,200 @@
+//! `holloway export --format F [-o FILE] [RUN]`: writes a run as a file for other programs.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use holloway_analysis::RunProfile;
+use holloway_analysis::variation::VariationRun;
+use holloway_report::Options;
+use holloway_report::export::{self, Content, ExportError, ExportRun, Format, Weight};
+use holloway_report::json;
+use tempfile::Builder;
+
+use crate::cli::{ColorWhen, ExportArgs};
+use crate::failure::{Failure, Result};
+use crate::printing::{check_selection, code_filter, source, unfiltered, warn_partly};
+use crate::{latest, loading};
+
+/// Permissions of a new file, before the process's mask takes its part.
+const MODE: u32 = 0o666;
+
+/// Exports the run that the user names, or the latest run.
+///
+/// # Errors
+/// If there is no run, the run has nothing that the format shows, or the file cannot be written.
+pub(crate) fn main(args: &ExportArgs) -> Result<ExitCode> {
+    check(args)?;
+    let run = match &args.run {
+        Some(run) => latest::resolve(run)?,
+        None => latest::latest()?,
+    };
+    let source = source();
+    let options = options(args, &source);
+    if loading::has_samples(&run) {
+        export_samples(args, &run, &options)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let loaded = loading::load_with_streams(&run)?;
+    match loaded.kinds.is_timed() {
+        true => {
+            let timed = loaded.into_variation();
+            export_counts(args, &timed.run, Some(&timed), &options)?;
+        }
+        false => export_counts(args, &loaded.profile, None, &options)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses options without effect on the format, and a terminal for a binary file.
+///
+/// # Errors
+/// If an option is refused.
+fn check(args: &ExportArgs) -> Result<()> {
+    let format = args.format.0;
+    if args.weight.is_some() && format != Format::Folded {
+        return Err(Failure::usage(format_args!(
+            "--weight goes with --format folded, not {}: leave it out",
+            format.name()
+        )));
+    }
+    let has_top = match format.content() {
+        Content::Stacks => true,
+        Content::Functions => !matches!(format, Format::Callgrind | Format::SampleProfile),
+        Content::Coverage | Content::OneFunction => false,
+    };
+    if args.top.is_some() && !has_top {
+        return Err(Failure::usage(format_args!(
+            "--top limits paths, and {} shows all code: leave it out",
+            format.name()
+        )));
+    }
+    if format.is_binary() && output_file(args).is_none() && io::stdout().is_terminal() {
+        return Err(Failure::usage(format_args!(
+            "{} is not text for a terminal: write it to a file with -o FILE",
+            format.name()
+        )));
+    }
+    Ok(())
+}
+
+/// The file to write. `None` for stdout.
+fn output_file(args: &ExportArgs) -> Option<&Path> {
+    args.output
+        .as_deref()
+        .filter(|file| *file != Path::new("-"))
+}
+
+fn options<'a>(args: &ExportArgs, source: &'a holloway_report::Files) -> Options<'a> {
+    let mut code = args.code.clone();
+    let shows_coverage = args.format.0.content() == Content::Coverage;
+    let selects_code = args.function.is_some() || code.is_given() || code.all_code;
+    code.workspace = args.workspace || shows_coverage && !selects_code;
+    Options {
+        function: args.function.as_ref().map(|choice| choice.regex.clone()),
+        path: args
+            .function
+            .as_ref()
+            .and_then(|choice| choice.path.clone()),
+        code: code_filter(&code),
+        ..unfiltered(args.top, ColorWhen::Never, source)
+    }
+}
+
+fn export_counts(
+    args: &ExportArgs,
+    run: &RunProfile,
+    variation: Option<&VariationRun>,
+    options: &Options<'_>,
+) -> Result<()> {
+    check_selection(&[run], options)?;
+    let export = ExportRun {
+        run,
+        variation,
+        options,
+    };
+    let weight = args.weight.map_or(Weight::Instructions, Weight::from);
+    write(args, |out| {
+        export::write(&export, args.format.0, weight, out)
+    })
+}
+
+/// Exports samples: only as JSON, because other formats show exact counts.
+fn export_samples(args: &ExportArgs, run: &Path, options: &Options<'_>) -> Result<()> {
+    let format = args.format.0;
+    if format != Format::Json {
+        return Err(Failure::usage(format_args!(
+            "{}: {} shows exact counts, and this run has only samples: export json, or build with --collect paths and use `holloway run`",
+            run.display(),
+            format.name()
+        )));
+    }
+    let sampled = holloway_collect::samples::load(run)?;
+    warn_partly(holloway_report::check_sampled(&sampled, options))?;
+    write(args, |out| {
+        Ok(json::samples::write(&sampled, options, out)?)
+    })
+}
+
+/// Writes the file, completely or not at all, or writes to stdout. A closed pipe is no error.
+fn write(
+    args: &ExportArgs,
+    content: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<(), ExportError>,
+) -> Result<()> {
+    let Some(path) = output_file(args) else {
+        let mut out = io::BufWriter::new(io::stdout());
+        let written = content(&mut out).and_then(|()| Ok(out.flush()?));
+        return match written {
+            Err(ExportError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.map_err(|error| failure(Path::new("standard output"), error)),
+        };
+    };
+    // A pipe or a device cannot be replaced by a file.
+    let is_special = std::fs::metadata(path).is_ok_and(|file| !file.is_file());
+    match is_special {
+        true => {
+            let file = std::fs::File::options().write(true).open(path);
+            let mut out = io::BufWriter::new(file.map_err(|error| cannot_write(path, &error))?);
+            let written = content(&mut out).and_then(|()| Ok(out.flush()?));
+            written.map_err(|error| failure(path, error))
+        }
+        false => write_new(path, content),
+    }
+}
+
+/// Writes a temporary file beside `path`, and gives it this name.
+fn write_new(
+    path: &Path,
+    content: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<(), ExportError>,
+) -> Result<()> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let mut builder = Builder::new();
+    builder.permissions(std::fs::Permissions::from_mode(MODE));
+    let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")));
+    let file = file.map_err(|error| cannot_write(path, &error))?;
+    let mut out = io::BufWriter::new(file);
+    let written = content(&mut out).and_then(|()| Ok(out.flush()?));
+    written.map_err(|error| failure(path, error))?;
+    let file = out
+        .into_inner()
+        .map_err(|error| cannot_write(path, error.error()))?;
+    let persisted = file.persist(path);
+    persisted.map_err(|error| cannot_write(path, &error.error))?;
+    Ok(())
+}
+
+fn failure(path: &Path, error: ExportError) -> Failure {
+    match error {
+        ExportError::Io(error) => cannot_write(path, &error),
+        ExportError::NoPaths(_)
+        | ExportError::NothingRan
+        | ExportError::NoTimes
+        | ExportError::NeedsFunction
+        | ExportError::SeveralFunctions { .. } => Failure::usage(error),
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(format_args!("cannot write {}: {error}", path.display()))
+}

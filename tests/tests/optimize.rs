@@ -464,7 +464,7 @@ fn paths_of_changed_code_are_left_out() {
         "./changed",
     ];
     let output = run_ok(&mut holloway(folder, &words)).unwrap();
-    let message = "old.plan: 1 of its lines `tail` are left out";
+    let message = "old.plan: left out 1 line `tail` of functions that changed or are gone";
     assert!(output.stderr.contains(message), "{}", output.stderr);
     let run = |program: &Path| run_ok(Command::new(program).arg("10000")).unwrap();
     assert_eq!(run(&folder.join("fast")).text(), run(&program).text());

@@ -108,7 +108,12 @@ pub fn carry_over(plan: &Plan, program: &Program) -> CarriedOver {
         carried.summary.executions = carried.summary.executions.saturating_add(executions);
         match pairs.get(&key) {
             Some(new) if new.1 == hash => {
-                carried.add_unchanged(function, new, program, &pairs, same.contains(&key));
+                let is_same = same.contains(&key);
+                let ignored = carried.add_unchanged(function, new, program, &pairs, is_same);
+                carried.ignored.extend(ignored.into_iter().map(|place| {
+                    let function = name.clone();
+                    IgnoredLine { function, place }
+                }));
             }
             Some(new) => carried.add_changed(function, new, program),
             None => carried.summary.gone += 1,
@@ -126,6 +131,7 @@ pub fn carry_over(plan: &Plan, program: &Program) -> CarriedOver {
 }
 
 impl CarriedOver {
+    /// Adds a function whose graph is the same. Returns what its lines name and it does not have.
     fn add_unchanged(
         &mut self,
         function: &FunctionPlan,
@@ -133,7 +139,7 @@ impl CarriedOver {
         program: &Program,
         pairs: &BTreeMap<Key, Key>,
         is_same: bool,
-    ) {
+    ) -> Vec<IgnoredPlace> {
         let new = &program.functions[&(name.clone(), *hash)];
         let mut carried = FunctionPlan {
             calls: function.calls,
@@ -150,14 +156,11 @@ impl CarriedOver {
                 carried.add_target(*site, new_name(target, pairs), count);
             }
         }
-        let ignored = remove_ignored(&mut carried, new).into_iter();
-        self.ignored.extend(ignored.map(|place| IgnoredLine {
-            function: name.clone(),
-            place,
-        }));
+        let ignored = remove_ignored(&mut carried, new);
         self.summary.unchanged += 1;
         self.summary.matched = self.summary.matched.saturating_add(function.executions());
         self.plan.add(name.clone(), *hash, carried);
+        ignored
     }
 
     fn add_changed(&mut self, function: &FunctionPlan, new: &Key, program: &Program) {

@@ -40,7 +40,7 @@ use std::process::{ExitCode, Stdio};
 use holloway_analysis::layout::random_orders;
 use holloway_analysis::old_plans::CarriedOver;
 use holloway_format::{Plan, Text};
-use holloway_report::optimize::{self, BlamedFunction, Optimization, PlanSource, Step};
+use holloway_report::optimize::{self, Optimization, PlanSource};
 
 use crate::cli::OutputFormat;
 use crate::cli::optimize::{OptimizeArgs, OptimizeOptions};
@@ -125,52 +125,35 @@ pub(crate) fn optimize(
     }
     let linker = linker(&carried, &plan, options.orders);
     let order = plan.order().to_vec();
-    let mut plans = Plans {
+    let plans = Plans {
         plan: plan.without_tails(),
         without_selects: without_selects.without_tails(),
     };
-    let mut first = FirstSteps::measure(&linker, &plans, args, options.pairs)?;
-    let mut blamed = Vec::new();
-    if let Some(function) = first.blamed_for_early_counts(&linker, &plans, args, options.pairs) {
-        plans = plans.without_function(&function);
-        first = FirstSteps::measure(&linker, &plans, args, options.pairs)?;
-        if first.decision.kept != Build::Plain {
-            blamed.push(BlamedFunction {
-                step: Step::Early,
-                function: function.to_string(),
-                gain: first.decision.early.gain,
-            });
-        }
-    }
     let FirstSteps {
         builds,
         planned_functions,
         measured,
-        decision:
-            Decision {
-                kept,
-                early,
-                selects,
-                late,
-                late_instructions,
-            },
-    } = first;
+        decision,
+    } = FirstSteps::measure(&linker, &plans, args, options.pairs)?;
+    let Decision {
+        kept,
+        early,
+        selects,
+        late,
+        late_instructions,
+    } = decision;
     let noise = measured.noise;
     let instructions = measured.instructions(Build::Plain, Build::Early);
-    let Plans {
-        plan,
-        without_selects,
-    } = plans;
     let (base, plan_of_base) = match kept {
-        Build::Late => (kept, without_selects.clone()),
-        Build::Selects => (kept, plan.without_late_counts()),
-        Build::SelectsLate => (kept, plan.clone()),
+        Build::Late => (kept, plans.without_selects.clone()),
+        Build::Selects => (kept, plans.plan.without_late_counts()),
+        Build::SelectsLate => (kept, plans.plan.clone()),
         Build::Plain
         | Build::Early
         | Build::Paths
         | Build::Prefetch
         | Build::Order
-        | Build::Without(..) => (Build::Early, without_selects.without_late_counts()),
+        | Build::Without(..) => (Build::Early, plans.without_selects.without_late_counts()),
     };
     let mut steps = LaterSteps {
         linker,
@@ -181,9 +164,9 @@ pub(crate) fn optimize(
         plan: plan_of_base,
         builds,
         measured,
-        blamed,
+        blamed: Vec::new(),
     };
-    steps.retry(selects, late, &plan, &without_selects);
+    steps.retry(selects, late, &plans);
     let paths = steps.paths(&whole_plan, Paths::of(options.paths));
     let prefetch = steps.prefetch(&whole_plan);
     let order = steps.order(&order);
@@ -196,9 +179,9 @@ pub(crate) fn optimize(
         program: program.display().to_string(),
         output: output.display().to_string(),
         source,
-        functions: plan.functions().len(),
+        functions: plans.plan.functions().len(),
         planned_functions,
-        functions_that_ran: plan.functions().filter(|(_, _, f)| f.ran()).count(),
+        functions_that_ran: plans.plan.functions().filter(|(_, _, f)| f.ran()).count(),
         recipe_size: carried.recipe_size(),
         pairs: options.pairs.get(),
         noise,
@@ -213,7 +196,7 @@ pub(crate) fn optimize(
         instructions,
         late_instructions,
         unpredictable_branches: branches,
-        late_functions: plan.late_functions(),
+        late_functions: plans.plan.late_functions(),
         tails,
         prefetches,
     };

@@ -39,6 +39,19 @@ pub enum BudgetError {
     /// The limit is about paths.
     #[error("{0} needs paths, and this run counted edges: build with --collect paths")]
     NeedsPaths(&'static str),
+    /// No function with counters matches.
+    #[error(
+        "{0} counts functions, and none with counters matches: it is inlined into others, was left out, or is not in the run"
+    )]
+    NotCounted(&'static str),
+    /// The baseline has nothing to compare with.
+    #[error("{0} compares with the baseline, which ran no such code")]
+    NothingBefore(&'static str),
+    /// The paths of the two runs are not the same ones.
+    #[error(
+        "{0} compares paths, and the two builds end them at different places: build both alike"
+    )]
+    OtherPaths(&'static str),
     /// There is nothing of which a share could be taken.
     #[error("{0} is a share of nothing: no such code is in the run")]
     Nothing(&'static str),
@@ -70,6 +83,11 @@ pub fn check(limit: &Limit, runs: Runs<'_>, options: &Options<'_>) -> Result<Che
         return Err(BudgetError::OnlyFunctions(limit.measure.name()));
     }
     let names = Filter::new(&options);
+    for run in [Some(runs.run), runs.baseline].into_iter().flatten() {
+        if !limit.measure.is_coverage() && !run.ids().any(|(id, _)| names.keeps(run, id)) {
+            return Err(BudgetError::NotCounted(limit.measure.name()));
+        }
+    }
     let value = value(limit.measure, runs, &names, &options)?;
     let place = limit
         .function
@@ -152,12 +170,15 @@ fn value(
             if overlap.unit != Unit::Paths {
                 return Err(BudgetError::NeedsPaths(name));
             }
+            if overlap.ends_at_calls.is_some() || overlap.cut_elsewhere > 0 {
+                return Err(BudgetError::OtherPaths(name));
+            }
             let new = overlap.sides[1].distinct - overlap.common;
             Value::Count(new, Bound::Exact)
         }
         Measure::InstructionChange => {
             let [before, now] = [baseline()?, runs.run].map(|run| sums(run).instructions.0 as f64);
-            share(now - before, before).ok_or(BudgetError::Nothing(name))?
+            share(now - before, before).ok_or(BudgetError::NothingBefore(name))?
         }
     })
 }

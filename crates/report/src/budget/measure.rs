@@ -49,6 +49,26 @@ impl Measure {
         Self::NewPaths,
     ];
 
+    /// Whether the figure is a share of code that ran. It looks into inlined functions; the others
+    /// count functions with code of their own.
+    pub(super) fn is_coverage(self) -> bool {
+        match self {
+            Self::FunctionsCovered
+            | Self::LinesCovered
+            | Self::BranchesCovered
+            | Self::PathsCovered => true,
+            Self::Calls
+            | Self::Instructions
+            | Self::InstructionShare
+            | Self::PathExecutions
+            | Self::Paths
+            | Self::Variation
+            | Self::Overlap
+            | Self::InstructionChange
+            | Self::NewPaths => false,
+        }
+    }
+
     /// The name in files.
     pub fn name(self) -> &'static str {
         match self {

@@ -34,7 +34,7 @@ impl Step {
     }
 
     /// The name in text.
-    pub(super) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             Self::Early => "early counts",
             Self::Selects => "selects",

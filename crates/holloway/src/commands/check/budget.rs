@@ -141,6 +141,14 @@ fn limit(text: &str, entry: Spanned<Entry>) -> std::result::Result<Limit, Wrong>
         }
         _ => {}
     }
+    for list in [&entry.crates, &entry.file] {
+        if matches!(list, Some(OneOrMore::More(texts)) if texts.is_empty()) {
+            return Err(Wrong::new(
+                &place,
+                "an empty list selects no code: leave the key out",
+            ));
+        }
+    }
     let list = |list: Option<OneOrMore>| list.map(OneOrMore::into_vec).unwrap_or_default();
     let files = list(entry.file);
     Ok(Limit {
@@ -236,5 +244,7 @@ max = 100
             4,
             "no regex",
         );
+        let empty = "[[limit]]\nmeasure = \"calls\"\nmax = 2\ncrate = []\n";
+        check(empty, 1, "empty list");
     }
 }

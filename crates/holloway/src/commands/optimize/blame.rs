@@ -17,8 +17,10 @@ use super::builds::{Build, Builds, Linker};
 use super::measure;
 use crate::failure::Result;
 
-/// So many functions are left out, one by one. Each costs a build and a run in each round.
+/// So many functions are left out, one by one. Each costs a run in each round.
 const SUSPECTS: usize = 3;
+/// So many builds are made at most: without some functions, the program may be the same.
+const BUILDS: usize = 8;
 
 /// A step that does not help.
 pub(super) struct Dropped<'a> {
@@ -31,6 +33,22 @@ pub(super) struct Dropped<'a> {
     pub(super) without: &'a Plan,
     /// The gain of the program over itself, when the step was measured.
     pub(super) noise: Gain,
+}
+
+impl Dropped<'_> {
+    /// The functions that the step changes, most executions first.
+    fn functions(&self) -> Vec<Text> {
+        match self.step {
+            // The late counts of the two plans come from two runs, so they may differ anywhere.
+            Step::Selects => {
+                let without = self.without.without_late_counts();
+                self.plan.without_late_counts().functions_unlike(&without)
+            }
+            Step::Early | Step::Late | Step::Paths | Step::Prefetch | Step::Order => {
+                self.plan.functions_unlike(self.without)
+            }
+        }
+    }
 }
 
 /// A function that spoils a step, and the build of the step without it.
@@ -52,12 +70,15 @@ pub(super) fn find(
     args: &[OsString],
     pairs: NonZeroUsize,
 ) -> Result<Option<Blamed>> {
-    let functions = step.plan.functions_unlike(step.without);
+    let functions = step.functions();
     if functions.len() < 2 {
         return Ok(None);
     }
     let mut suspects = Vec::new();
-    for (number, function) in functions.into_iter().take(SUSPECTS).enumerate() {
+    for (number, function) in functions.into_iter().take(BUILDS).enumerate() {
+        if suspects.len() == SUSPECTS {
+            break;
+        }
         let plan = step.plan.with_function_of(step.without, &function);
         let build = Build::Without(step.step, number);
         if let Some(programs) = linker.optimized(&plan, build, Some(&step.programs))? {

@@ -4,14 +4,12 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
 use holloway_analysis::paired::{self, Verdict};
-use holloway_format::{Plan, Text};
-use holloway_report::optimize::{Measurement, Step};
+use holloway_format::Plan;
+use holloway_report::optimize::Measurement;
 
-use super::blame::{self, Dropped};
 use super::builds::{Build, Builds, Linker};
 use super::measure::{self, Instructions, Measured};
 use crate::failure::Result;
-use crate::status;
 
 /// The plans of the builds.
 pub(super) struct Plans {
@@ -19,17 +17,6 @@ pub(super) struct Plans {
     pub(super) plan: Plan,
     /// Without selects. The late counts are those of this plan's early counts.
     pub(super) without_selects: Plan,
-}
-
-impl Plans {
-    /// The plans, without any count of a function.
-    pub(super) fn without_function(&self, name: &Text) -> Self {
-        let without = |plan: &Plan| plan.with_function_of(&Plan::default(), name);
-        Self {
-            plan: without(&self.plan),
-            without_selects: without(&self.without_selects),
-        }
-    }
 }
 
 /// The builds of the first steps, and what was measured.
@@ -62,36 +49,6 @@ impl FirstSteps {
             measured,
             decision,
         })
-    }
-
-    /// The function without whose counts early counts help. `None` if any step helps, or no function
-    /// is to blame. If a build without a function fails, a warning says so.
-    pub(super) fn blamed_for_early_counts(
-        &self,
-        linker: &Linker<'_>,
-        plans: &Plans,
-        args: &[OsString],
-        pairs: NonZeroUsize,
-    ) -> Option<Text> {
-        if self.decision.kept != Build::Plain {
-            return None;
-        }
-        let dropped = Dropped {
-            step: Step::Early,
-            build: Build::Early,
-            programs: self.builds[&Build::Early].clone(),
-            plan: &plans.without_selects.without_late_counts(),
-            without: &Plan::default(),
-            noise: self.measured.noise,
-        };
-        let blamed = blame::find(&dropped, linker, args, pairs);
-        let blamed = blamed.inspect_err(|error| {
-            status::warn(&format!(
-                "early counts are dropped as a whole, because their parts could not be measured: {}",
-                error.message
-            ));
-        });
-        Some(blamed.ok()??.function)
     }
 }
 

@@ -19,6 +19,7 @@ use object::{Object as _, ObjectSymbol as _};
 
 use super::blame::{self, Dropped};
 use super::builds::{Build, Builds, Linker};
+use super::first_steps::Plans;
 use super::measure::{self, Instructions, Measured};
 use super::training::Paths;
 use crate::failure::Result;
@@ -47,43 +48,61 @@ pub(super) struct LaterSteps<'a> {
 }
 
 impl LaterSteps<'_> {
-    /// Tries the first steps that were dropped again without one function. `plan` is the plan with
-    /// everything.
+    /// Tries the first steps that were dropped again without one function.
     pub(super) fn retry(
         &mut self,
         selects: Option<Measurement>,
         late: Option<Measurement>,
-        plan: &Plan,
-        without_selects: &Plan,
+        plans: &Plans,
     ) {
         let is_dropped = |step: Option<Measurement>| step.is_some_and(|step| !step.verdict.keeps());
+        let Plans {
+            plan,
+            without_selects,
+        } = plans;
         let kept = self.kept;
-        if is_dropped(selects) {
+        if kept == Build::Plain {
+            let early = self.plan.clone();
+            self.without_one_function(Step::Early, Build::Early, &early, &Plan::default());
+        }
+        // The builds of the other first steps belong to the build that was kept before.
+        if is_dropped(selects) && self.kept == kept {
+            let without = self.plan.clone();
             if kept == Build::Late {
-                self.without_one_function(Step::Selects, Build::SelectsLate, plan);
+                self.without_one_function(Step::Selects, Build::SelectsLate, plan, &without);
             } else {
                 let plan = plan.without_late_counts();
-                self.without_one_function(Step::Selects, Build::Selects, &plan);
+                self.without_one_function(Step::Selects, Build::Selects, &plan, &without);
             }
         }
-        // Late counts with only some of the selects have no training.
         if is_dropped(late) && self.kept == kept {
+            let without = self.plan.clone();
             if kept == Build::Selects {
-                self.without_one_function(Step::Late, Build::SelectsLate, plan);
+                self.without_one_function(Step::Late, Build::SelectsLate, plan, &without);
             } else {
-                self.without_one_function(Step::Late, Build::Late, without_selects);
+                self.without_one_function(Step::Late, Build::Late, without_selects, &without);
             }
         }
     }
 
     /// Leaves functions out of a step that does not help, one by one, and keeps the rest of the step
-    /// if that helps. `plan` is the plan of the step's build.
-    fn without_one_function(&mut self, step: Step, build: Build, plan: &Plan) {
-        let result = self.try_without_one_function(step, build, plan);
-        self.or_warn(result, "a step is dropped as a whole, because its parts");
+    /// if that helps. `plan` is the plan of the step's build, and `without` the plan without the step.
+    fn without_one_function(&mut self, step: Step, build: Build, plan: &Plan, without: &Plan) {
+        let result = self.try_without_one_function(step, build, plan, without);
+        let title = step.title();
+        self.or_warn(
+            result,
+            &format!("{title}: the step is dropped as a whole, because its parts"),
+        );
     }
 
-    fn try_without_one_function(&mut self, step: Step, build: Build, plan: &Plan) -> Result<()> {
+    fn try_without_one_function(
+        &mut self,
+        step: Step,
+        build: Build,
+        plan: &Plan,
+        without: &Plan,
+    ) -> Result<()> {
         let Some(programs) = self.builds.get(&build) else {
             return Ok(());
         };
@@ -92,7 +111,7 @@ impl LaterSteps<'_> {
             build,
             programs: programs.clone(),
             plan,
-            without: &self.plan,
+            without,
             noise: self.measured.noise,
         };
         let blamed = blame::find(&dropped, &self.linker, self.args, self.pairs)?;
@@ -100,12 +119,17 @@ impl LaterSteps<'_> {
             return Ok(());
         };
         let (measurement, _) = self.measure(blamed.build, blamed.programs)?;
+        // Other steps are compared with the build before them, which has early counts at least.
+        let gain = match step == Step::Early {
+            true => self.measured.times.gain(Build::Plain, blamed.build)?,
+            false => measurement.gain,
+        };
         if measurement.verdict.keeps() {
             self.plan = blamed.plan;
             self.blamed.push(BlamedFunction {
                 step,
                 function: blamed.function.to_string(),
-                gain: measurement.gain,
+                gain,
             });
         }
         Ok(())
@@ -155,9 +179,11 @@ impl LaterSteps<'_> {
             return Ok(None);
         };
         let measured = self.measure(build, programs)?;
-        match measured.0.verdict.keeps() {
-            true => self.plan = plan,
-            false => self.without_one_function(step, build, &plan),
+        if measured.0.verdict.keeps() {
+            self.plan = plan;
+        } else {
+            let without = self.plan.clone();
+            self.without_one_function(step, build, &plan, &without);
         }
         Ok(Some(measured))
     }

@@ -9,6 +9,8 @@ use holloway_format::image::decode_image;
 use holloway_format::{Plan, Text};
 
 use super::carried::Carried;
+use holloway_report::plural;
+
 use crate::failure::{Context, Failure, Result};
 use crate::status;
 
@@ -99,9 +101,9 @@ fn reason(place: &IgnoredPlace) -> String {
 fn warn_of_lost(file: &Path, word: &str, functions: &[Text]) {
     if let [first, ..] = functions {
         status::warn(&format!(
-            "{}: {} of its lines `{word}` are left out, because their functions have changed ({first} is the first): train again",
+            "{}: left out {} `{word}` of functions that changed or are gone ({first} is the first): train again",
             file.display(),
-            functions.len()
+            plural(functions.len() as u64, "line")
         ));
     }
 }

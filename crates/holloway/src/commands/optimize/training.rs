@@ -76,8 +76,6 @@ pub(crate) fn train(
 /// Adds the loads to prefetch: builds the program with the plan, so that it times the paths of its
 /// optimized code, and runs it.
 fn add_prefetches(carried: &Carried, plan: &mut Plan, args: &[OsString]) -> Result<()> {
-    let program = carried.program.display();
-    status::line("Training", &format!("{program} again, for its slow loads"));
     let burst = TIMED_PATHS.parse().expect("two numbers");
     let settings = Settings {
         burst: Some(burst),
@@ -88,6 +86,8 @@ fn add_prefetches(carried: &Carried, plan: &mut Plan, args: &[OsString]) -> Resu
     if names.is_empty() {
         return Ok(());
     }
+    let program = carried.program.display();
+    status::line("Training", &format!("{program} again, for its slow loads"));
     let purpose = Purpose::Timing(&bare, &names);
     let recorded = carried.record_any(purpose, "timing", args, Stdio::null(), settings)?;
     // A program of short functions has nothing to time.

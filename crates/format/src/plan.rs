@@ -12,11 +12,12 @@
 //! function 4f00c0a18b2d9e37 5 3 fib
 //! code 5e91c07a 1f3a9c02 77aa8812+9c0d1e2f 00000000 | 0-1 0-2 1-2
 //! 0 2
-//! 2 3
+//! 1 3
+//! 2 2
 //! target 0 4 compare
 //! size 0 2 16
 //! unpredictable 0 1
-//! tail 1 2-0
+//! tail 1 0-2
 //! late
 //! function 7c1e5b0f9a64d283 5 2 fib
 //! 0 2

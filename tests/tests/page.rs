@@ -37,6 +37,7 @@ __attribute__((noinline)) int search(const char *kinds, int n) {
     }
     return sum;
 }
+__attribute__((noinline, used)) int never(int x) { return x > 3 ? odd(x) : even(x); }
 int main(void) {
     static char kinds[100000];
     for (int i = 0; i < 100000; i++)
@@ -76,6 +77,14 @@ fn record(folder: &Path) {
         std::fs::write(folder.join(file), report.stdout).unwrap();
     }
     holloway(&["report", "run", "--html", "report.html"]);
+    holloway(&[
+        "report",
+        "run",
+        "--function",
+        "never",
+        "--html",
+        "never.html",
+    ]);
     for kind in ["loops", "variation"] {
         let exe = format!("./app-{kind}");
         holloway(&["cc", "--collect", kind, "-O2", "-g", "app.c", "-o", &exe]);

@@ -198,6 +198,19 @@ async function checkStreams(view, list, figure) {
   await tab.context().close();
 }
 
+/** A page without functions that ran has an overview and no view of a function. */
+async function checkNothingRan() {
+  const tab = await open("never.html");
+  const tabs = await tab.$$eval("nav .tab", (buttons) => buttons.map((each) => each.textContent));
+  assert.deepEqual(tabs, ["Overview"]);
+  assert.ok((await tab.textContent("#overview")).includes("No function ran."));
+  await tab.fill("#search", "never");
+  assert.equal(await tab.locator("#overview [role=option] bdi").textContent(), "never");
+  await tab.evaluate(() => (location.hash = "never/p0"));
+  assert.ok(await tab.isVisible("#overview"));
+  await tab.context().close();
+}
+
 async function checkNarrow() {
   const tab = await open("report.html", { viewport: { width: 420, height: 800 } });
   await tab.locator("#overview [role=option]").first().click();
@@ -210,6 +223,7 @@ try {
   await checkPage("light");
   await checkPage("dark");
   await checkNarrow();
+  await checkNothingRan();
   await checkStreams("loops", "loops", ({ starts }) => `${grouped(starts)} turns`);
   await checkStreams("variation", "variation", ({ samples }) => `samples${grouped(samples)}`);
   assert.deepEqual(faults, []);

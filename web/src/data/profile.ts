@@ -23,6 +23,8 @@ export class Profile {
   }
 
   functionWire(index: number): FunctionWire {
+    if (index < 0 || index >= this.functionCount)
+      throw new RangeError(`the document has no function ${index}`);
     return this.line(1 + index) as FunctionWire;
   }
 

@@ -24,10 +24,8 @@ export class Header {
       onSearch(this.search.value);
       this.search.focus();
     });
-    const views: [View, string][] = [
-      ["overview", "Overview"],
-      ["function", "Function"],
-    ];
+    const views: [View, string][] = [["overview", "Overview"]];
+    if (profile.functionCount > 0) views.push(["function", "Function"]);
     if (profile.head.has_loops) views.push(["loops", "Loops"]);
     if (profile.head.has_variation) views.push(["variation", "Variation"]);
     for (const [view, name] of views) {

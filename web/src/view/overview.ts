@@ -29,7 +29,7 @@ export class Overview {
       height: ROW,
       render: (row) => this.functionRow(row),
       select: (row) => this.chooseFunction(row),
-      empty: "No function matches.",
+      empty: profile.functionCount === 0 ? "No function ran." : "No function matches.",
     });
     this.paths = new Rows({
       name: "Hottest paths",
@@ -90,9 +90,10 @@ export class Overview {
   }
 
   private emptyPaths(): string {
-    return this.profile.head.unit === "edges"
-      ? "Edges were recorded, not paths. Build with --collect paths to see paths."
-      : "No path matches.";
+    const { head, functionCount } = this.profile;
+    if (head.unit === "edges")
+      return "Edges were recorded, not paths. Build with --collect paths to see paths.";
+    return functionCount === 0 ? "No path ran." : "No path matches.";
   }
 
   private summary(): HTMLElement {

@@ -8,7 +8,8 @@ use std::io::Read;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
-use holloway_analysis::RunProfile;
+use holloway_analysis::{CountBasis, RunProfile};
+use holloway_format::Count;
 use holloway_report::html::{Streams, Subject, page};
 use holloway_report::source::Nothing;
 use holloway_report::{Options, Source, View, json};
@@ -109,6 +110,17 @@ fn the_numbers_of_a_page_are_those_of_the_json_report() {
     assert_eq!(head["hot"]["numbers"][0], hottest["id"]);
     assert_eq!(head["hot"]["counts"][0], hottest["count"]);
     assert_eq!(head["hot"]["instructions"][0], hottest["instructions"]);
+}
+
+#[test]
+fn a_page_says_that_counts_are_estimated() {
+    let mut run = slide_run();
+    let head = |run: &RunProfile| document(&page_of(run, &Nothing, Streams::default())).remove(0);
+    assert_eq!(head(&run)["basis"], Value::Null);
+    run.basis = CountBasis::Time { samples: Count(70) };
+    let head = head(&run);
+    let basis = head["basis"].as_str().unwrap();
+    assert!(basis.contains("estimated from 70 samples"), "{basis}");
 }
 
 #[test]

@@ -11,6 +11,8 @@ export interface Head {
   title: string;
   version: string;
   unit: "paths" | "edges";
+  /** What the reader must know of estimated counts. Null if the counts are exact. */
+  basis: string | null;
   images: { name: string; path: string; processes: number; threads: number }[];
   notes: string[];
   cpu_time: {

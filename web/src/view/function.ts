@@ -139,7 +139,7 @@ export class FunctionView {
       element(
         "span",
         { class: "detail" },
-        `${percent(fn.instructions, total)} of the run · called ${grouped(fn.calls)} times`,
+        `${percent(fn.instructions, total)} of the run · called ${this.reader.profile.about}${grouped(fn.calls)} times`,
       ),
     );
     const { path } = this;
@@ -178,7 +178,7 @@ export class FunctionView {
           ? "edge counts predict it exactly"
           : `edge counts predict ${grouped(predicted)}`;
     const [count, instructions] = [paths.counts[index]!, paths.instructions[index]!];
-    const ran = `ran ${grouped(count)} times, ${grouped(instructions)} instructions each`;
+    const ran = `ran ${this.reader.profile.about}${grouped(count)} times, ${grouped(instructions)} instructions each`;
     return `${ran}: ${start}, ${end} · ${byEdges}`;
   }
 

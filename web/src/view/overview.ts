@@ -99,18 +99,22 @@ export class Overview {
   private summary(): HTMLElement {
     const { head } = this.profile;
     const { totals, cpu_time, images } = head;
+    const estimated = head.basis === null ? "" : " (estimated)";
     const cards = [
-      card(brief(exact(totals.instructions)), "instructions in woven code"),
+      card(brief(exact(totals.instructions)), `instructions in woven code${estimated}`),
       head.unit === "paths"
         ? card(
             grouped(exact(totals.distinct_paths)),
-            `paths ran, of ${brief(exact(totals.possible_paths))} possible`,
+            `paths ran, of ${brief(exact(totals.possible_paths))} possible${estimated}`,
           )
         : card(
             grouped(exact(totals.distinct_edges)),
-            `edges taken, of ${brief(exact(totals.possible_edges))} possible`,
+            `edges taken, of ${brief(exact(totals.possible_edges))} possible${estimated}`,
           ),
-      card(grouped(totals.functions_run), `functions ran, of ${grouped(totals.functions)} woven`),
+      card(
+        grouped(totals.functions_run),
+        `functions ran, of ${grouped(totals.functions)} woven${estimated}`,
+      ),
     ];
     if (head.unit === "paths") cards.push(this.mispredicted());
     if (cpu_time) {
@@ -131,17 +135,18 @@ export class Overview {
         plural(image.threads, "thread"),
       ].join(" · "),
     );
+    const notes = head.basis === null ? head.notes : [head.basis, ...head.notes];
     return element(
       "section",
       { class: "summary", "aria-label": "Summary" },
       element("div", { class: "cards" }, ...cards),
       this.shares(),
       element("p", { class: "command" }, command.join("; ")),
-      head.notes.length > 0 &&
+      notes.length > 0 &&
         element(
           "ul",
           { class: "notes", "aria-label": "Notes on this run" },
-          ...head.notes.map((note) => element("li", {}, note)),
+          ...notes.map((note) => element("li", {}, note)),
         ),
     );
   }

@@ -133,7 +133,7 @@ export class SourcePane {
         {
           class: "margin",
           style: `--heat:${count === undefined ? 0 : heat(count, this.source!.highest).toFixed(2)}`,
-          title: count === undefined ? "" : `${grouped(count)} times`,
+          title: count === undefined ? "" : `${this.reader.profile.about}${grouped(count)} times`,
         },
         count === undefined ? "" : brief(count),
       ),

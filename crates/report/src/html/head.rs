@@ -15,6 +15,7 @@ use super::subject::Subject;
 use crate::filter::Filter;
 use crate::notes::{interrupted, sentence};
 use crate::options::Options;
+use crate::samples::basis_words;
 
 /// The version of the document. The page refuses other versions.
 const FORMAT: u32 = 1;
@@ -26,6 +27,8 @@ pub(super) struct Head<'a> {
     title: &'a str,
     version: &'static str,
     unit: &'static str,
+    /// What the reader must know of estimated counts. Absent if the counts are exact.
+    basis: Option<String>,
     images: Vec<ImageRecord<'a>>,
     notes: Vec<String>,
     cpu_time: Option<CpuTimeRecord>,
@@ -95,6 +98,7 @@ impl<'a> Head<'a> {
                 Unit::Paths => "paths",
                 Unit::Edges => "edges",
             },
+            basis: basis_words(run.basis),
             images: images(run),
             notes: interrupt
                 .into_iter()

@@ -159,12 +159,18 @@ fn a_page_has_the_source_of_functions_that_ran() {
 #[test]
 fn the_last_line_has_the_documents_of_the_streams() {
     let streams = Streams {
-        loops: Some("{\"schema\":1,\n\"k\":8}\n".to_owned()),
+        loops: Some(
+            "{\"schema\":1,\n\"k\":8,\"loops\":[\
+             {\"linkage_name\":\"slide\",\"module\":\"slide.c\",\"image\":\"slide\"},\
+             {\"linkage_name\":\"slide\",\"module\":\"other.c\",\"image\":\"slide\"}]}\n"
+                .to_owned(),
+        ),
         variation: None,
     };
     let document = document(&page_of(&slide_run(), &Nothing, streams));
     let last = document.last().unwrap();
-    assert_eq!(last["loops"]["k"], 8);
+    assert_eq!(last["loops"]["document"]["k"], 8);
+    assert_eq!(last["loops"]["functions"], serde_json::json!([0, -1]));
     assert_eq!(last["variation"], Value::Null);
     assert_eq!(document[0]["has_loops"], true);
     assert_eq!(document[0]["has_variation"], false);

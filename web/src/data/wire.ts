@@ -86,6 +86,12 @@ export interface FileWire {
 }
 
 export interface StreamsWire {
-  loops: LoopsDocument | null;
-  variation: VariationDocument | null;
+  loops: StreamWire<LoopsDocument> | null;
+  variation: StreamWire<VariationDocument> | null;
+}
+
+export interface StreamWire<Document> {
+  /** By record of the document: the index of its function, or -1 if the page does not have it. */
+  functions: number[];
+  document: Document;
 }

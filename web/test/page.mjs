@@ -117,6 +117,28 @@ async function checkSteps(tab, fn) {
   assert.deepEqual(new Set(passed), expected);
 }
 
+/** Addresses of paths and steps that do not exist. */
+async function checkBounds(tab, fn) {
+  const name = encodeURIComponent(fn.name);
+  for (const number of ["999999", "99999999999999999999999"]) {
+    await show(tab, `${name}/p${number}`);
+    assert.equal(await tab.textContent(".path-title"), "There is no such path.");
+  }
+  for (const [step, expected] of [
+    ["-5", "step 1 "],
+    ["1.5", "step 2 "],
+    ["x", "step 1 "],
+  ]) {
+    await show(tab, `${name}/p${fn.paths[0].id}/${step}`);
+    assert.ok((await tab.textContent(".frames")).startsWith(expected), step);
+  }
+  await show(tab, `${name}/p${fn.paths[0].id}/99999`);
+  const [, step, count] = /step (\d+) of (\d+)/.exec(await tab.textContent(".frames"));
+  assert.equal(step, count);
+  await tab.keyboard.press("ArrowLeft");
+  assert.ok((await tab.textContent(".frames")).startsWith(`step ${step - 1} of`));
+}
+
 async function checkMargin(tab) {
   const shown = await tab.$$eval(".source-pane .row", (rows) =>
     rows
@@ -175,6 +197,7 @@ async function checkPage(colorScheme) {
   await checkPaths(tab, fn);
   await checkAccessibility(tab, `the function, ${colorScheme}`);
   await checkSteps(tab, fn);
+  await checkBounds(tab, fn);
   await checkMargin(tab);
   await checkMarks(tab, fn);
   await checkKeys(tab);

@@ -132,7 +132,8 @@ export class Paths {
     return ways.reverse();
   }
 
-  /** The edges of the path with this number, in order, by the values of the edges. */
+  /** The edges of the path with this number, in order, by the values of the edges. Empty if there is
+   * no such path. */
   edgesOf(number: bigint): DagEdge[] {
     const edges = [];
     let [block, rest] = [this.graph.entry, number];
@@ -143,7 +144,7 @@ export class Paths {
       edges.push(edge);
       block = edge.to;
     }
-    return edges;
+    return rest === 0n ? edges : [];
   }
 
   private lowerBound(number: bigint, first: number, last: number): number {

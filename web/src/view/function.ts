@@ -21,6 +21,8 @@ export class FunctionView {
   private readonly source: SourcePane;
   private path: ChosenPath | null = null;
   private steps: Step[] = [];
+  /** The step in view, which is a step of the path. */
+  private step = 0;
 
   constructor(
     private readonly reader: Reader,
@@ -50,16 +52,16 @@ export class FunctionView {
       (fn.paths.length > 0 ? fn.paths.numbers[fn.paths.hottest(0, fn.paths.length)]! : null);
     this.path = number === null ? null : this.find(fn, number);
     this.steps = this.path ? steps(fn.graph, this.path.edges) : [];
-    const step = Math.min(state.step, Math.max(0, this.steps.length - 1));
+    this.step = Math.max(0, Math.min(Math.trunc(state.step), this.steps.length - 1));
     this.drawTitles(fn);
     this.paths.show(fn, this.path);
-    this.graph.show(fn, this.path, this.steps[step] ?? null);
-    this.source.show(fn, this.path, this.steps, step);
+    this.graph.show(fn, this.path, this.steps[this.step] ?? null);
+    this.source.show(fn, this.path, this.steps, this.step);
   }
 
   /** Goes along the path, or to another path of the list. */
   move(key: string): boolean {
-    const { step } = this.store.state;
+    const { step } = this;
     switch (key) {
       case "ArrowRight":
         return this.goToStep(step + 1);

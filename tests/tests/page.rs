@@ -10,8 +10,9 @@ use std::process::Command;
 
 use holloway_tests::tool::{holloway_command, installed, run, run_ok, scratch};
 
-/// Two conditions that depend on each other, in a loop with an inlined function. The edge counts
-/// alone expect the more frequent way of the second condition after both ways of the first one.
+/// Two conditions that depend on each other, in a loop with an inlined function. Of ten characters,
+/// three meet both conditions, three the first, and four the second. The edge counts alone predict
+/// six that meet both, three that meet none, and one that meets the second.
 const SOURCE: &str = r#"
 #include <stdio.h>
 static __attribute__((noinline)) int odd(int x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
@@ -41,7 +42,7 @@ __attribute__((noinline, used)) int never(int x) { return x > 3 ? odd(x) : even(
 int main(void) {
     static char kinds[100000];
     for (int i = 0; i < 100000; i++)
-        kinds[i] = i % 10 < 6 ? 1 : 2;
+        kinds[i] = i % 10 < 3 ? 3 : i % 10 < 6 ? 1 : 2;
     printf("%d\n", search(kinds, 100000));
     return 0;
 }

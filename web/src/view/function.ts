@@ -4,7 +4,7 @@
 import { exact, grouped, percent } from "../data/numbers";
 import type { ChosenPath, Reader, RanFunction } from "../model/function";
 import { isLeft } from "../model/paths";
-import { mispredictions } from "../model/decisions";
+import { label, misprediction } from "../model/decisions";
 import { beginning, ending, outcome, steps, type Step } from "../model/steps";
 import type { State, Store } from "../state";
 import { element } from "./dom";
@@ -153,17 +153,25 @@ export class FunctionView {
       );
       return;
     }
-    const wrong = path.index < 0 ? [] : mispredictions(fn.paths, path.edges, path.index);
-    const notes = wrong.slice(0, 2).map(({ edge, expected }) => {
-      const { place, words } = fn.graph.edges[edge.number]!;
-      return element(
-        "span",
-        { class: "unexpected-note" },
-        `◆ line ${place?.line ?? "?"}: this path → ${words}; ` +
-          `edge counts alone predict → ${expected}`,
-      );
-    });
-    this.about.replaceChildren(element("b", {}, `p${path.number} `), this.sentence(path), ...notes);
+    this.about.replaceChildren(
+      element("b", {}, `p${path.number} `),
+      this.sentence(path),
+      this.mark(path) ?? "",
+    );
+  }
+
+  /** Where the edge counts leave a path that they miss. */
+  private mark({ fn, edges, index }: ChosenPath): HTMLElement | null {
+    const wrong = index < 0 ? null : misprediction(fn.paths, edges, index);
+    if (!wrong) return null;
+    const { place } = fn.graph.edges[wrong.edge.number]!;
+    const words = label(fn.graph, wrong.edge);
+    return element(
+      "span",
+      { class: "unexpected-note" },
+      `◆ line ${place?.line ?? "?"}: this path → ${words}; ` +
+        `edge counts alone predict → ${wrong.expected}`,
+    );
   }
 
   private sentence(path: ChosenPath): string {

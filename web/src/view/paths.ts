@@ -127,18 +127,20 @@ export class PathsPane {
     const path = this.listed[row]!;
     const [count, predicted] = [paths.counts[path]!, paths.predicted[path]!];
     const [part, whole] = [paths.weight(path, path + 1), paths.weight(0, paths.length)];
-    const byEdges =
-      predicted === 0n
-        ? element(
-            "span",
-            { class: "number missed", title: "Edge counts alone would not predict this path" },
-            "◆ missed",
-          )
-        : element(
-            "span",
-            { class: predicted === count ? "number same" : "number" },
-            predicted === count ? "same" : brief(predicted),
-          );
+    const byEdges = paths.isMissed(count, predicted)
+      ? element(
+          "span",
+          {
+            class: "number missed",
+            title: `Edge counts alone would predict ${grouped(predicted)} executions`,
+          },
+          predicted === 0n ? "◆ missed" : `◆ ${brief(predicted)}`,
+        )
+      : element(
+          "span",
+          { class: predicted === count ? "number same" : "number" },
+          predicted === count ? "same" : brief(predicted),
+        );
     return [
       element(
         "span",

@@ -172,6 +172,22 @@ async function checkMarks(tab, fn) {
       row.querySelector(".number").title,
     ]),
   );
+  const phantoms = await tab.$$eval(".paths-pane .row", (all) =>
+    all
+      .filter((row) => row.querySelector(".share-cell").textContent === "◆ never ran")
+      .map((row) => row.querySelector(".name b").textContent),
+  );
+  assert.equal(phantoms.length, rows.length - fn.paths.length);
+  assert.ok(phantoms.length > 0);
+  for (const path of phantoms) {
+    assert.ok(!fn.paths.some(({ id }) => path === `p${id}`), path);
+    await show(tab, `${encodeURIComponent(fn.name)}/${path}`);
+    const title = await tab.textContent(".path-title");
+    assert.ok(
+      title.startsWith(`${path} never ran: `) && title.includes("edge counts predict"),
+      title,
+    );
+  }
   const missed = rows.filter(([, mark]) => mark.startsWith("◆"));
   assert.ok(missed.length >= 2 && missed.length < rows.length, rows.join());
   for (const [path, mark, count] of rows) {

@@ -84,6 +84,8 @@ export class Paths {
   private readonly ran: Table;
   /** The paths that the edge counts predict, whether they ran or not. */
   private readonly prediction: Table;
+  /** The numbers of the predicted paths that never ran, the most predicted executions first. */
+  readonly phantoms: bigint[];
 
   constructor(
     readonly graph: Graph,
@@ -100,6 +102,9 @@ export class Paths {
       const path = this.indexOf(number);
       if (path !== -1) this.predicted[path] = this.prediction.counts[index]!;
     });
+    this.phantoms = [...this.prediction.numbers]
+      .filter((number) => this.indexOf(number) === -1)
+      .sort((a, b) => Number(this.predictionOf(b) - this.predictionOf(a)));
     this.instructions = new Float64Array(this.length);
     this.measure();
     this.sums = new Float64Array(this.length + 1);
@@ -112,6 +117,11 @@ export class Paths {
   /** The index of the path with this number, or -1. */
   indexOf(number: bigint): number {
     return this.ran.indexOf(number);
+  }
+
+  /** The executions that the edge counts predict of the path with this number. */
+  predictionOf(number: bigint): bigint {
+    return this.prediction.counts[this.prediction.indexOf(number)] ?? 0n;
   }
 
   /** Count × instructions of the paths in a range. */

@@ -106,9 +106,8 @@ export class FunctionView {
     return edges.length === 0 ? null : { fn, number, index: fn.paths.indexOf(number), edges };
   }
 
-  private choosePath(index: number): void {
-    const fn = this.reader.function(this.store.state.fn);
-    this.store.set({ path: fn.paths.numbers[index]!, step: 0 });
+  private choosePath(path: bigint): void {
+    this.store.set({ path, step: 0 });
   }
 
   private chooseBlock(block: number): void {
@@ -122,8 +121,8 @@ export class FunctionView {
   }
 
   private goToPath(step: number): boolean {
-    const index = this.path ? this.paths.neighbor(this.path.index, step) : undefined;
-    if (index !== undefined) this.choosePath(index);
+    const path = this.path ? this.paths.neighbor(this.path.number, step) : undefined;
+    if (path !== undefined) this.choosePath(path);
     return true;
   }
 
@@ -178,9 +177,12 @@ export class FunctionView {
     const { paths, graph } = path.fn;
     const start = beginning(graph, path.edges);
     const end = isLeft(graph, path.edges) ? "is left in a call" : ending(graph, path.edges);
-    if (path.index < 0) return `never ran: ${start}, ${end}`;
     const { index } = path;
-    const predicted = paths.predicted[index]!;
+    const predicted = paths.predictionOf(path.number);
+    if (index < 0) {
+      const byEdges = predicted > 0n ? ` · edge counts predict ${grouped(predicted)}` : "";
+      return `never ran: ${start}, ${end}${byEdges}`;
+    }
     const byEdges =
       predicted === 0n
         ? "edge counts would not predict it"

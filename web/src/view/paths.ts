@@ -25,10 +25,11 @@ export class PathsPane {
   private readonly order: HTMLSelectElement;
   private readonly filter: HTMLInputElement;
   private fn: RanFunction | null = null;
-  private listed: number[] = [];
+  /** The numbers of the listed paths: first those that ran. */
+  private listed: bigint[] = [];
 
-  constructor(choose: (path: number) => void, copy: () => void) {
-    this.icicle = new Icicle(choose);
+  constructor(choose: (path: bigint) => void, copy: () => void) {
+    this.icicle = new Icicle((path) => choose(this.fn!.paths.numbers[path]!));
     this.rows = new Rows({
       name: "Paths",
       height: ROW,
@@ -85,62 +86,40 @@ export class PathsPane {
       this.list();
     }
     this.icicle.show(fn, path?.index ?? -1);
-    this.rows.mark(path ? this.listed.indexOf(path.index) : -1);
+    this.rows.mark(path ? this.listed.indexOf(path.number) : -1);
   }
 
   /** The path that the list shows before (-1) or after (1) another. */
-  neighbor(path: number, step: number): number | undefined {
+  neighbor(path: bigint, step: number): bigint | undefined {
     return this.listed[this.listed.indexOf(path) + step];
   }
 
   private list(): void {
     const { fn } = this;
     if (!fn) return;
-    const isWanted = this.wanted(fn, this.filter.value.trim().toLowerCase());
-    this.listed = fn.paths.sorted(this.order.value as Order).filter(isWanted);
-    const { length } = fn.paths;
+    const { paths } = fn;
+    const isWanted = wanted(fn, this.filter.value.trim().toLowerCase());
+    const ran = paths
+      .sorted(this.order.value as Order)
+      .map((path) => paths.numbers[path]!)
+      .filter(isWanted);
+    const phantoms = paths.phantoms.filter(isWanted);
+    this.listed = [...ran, ...phantoms];
+    const { length } = paths;
+    const count =
+      ran.length === length ? grouped(length) : `${grouped(ran.length)} of ${grouped(length)}`;
     this.heading.textContent =
-      this.listed.length === length
-        ? grouped(length)
-        : `${grouped(this.listed.length)} of ${grouped(length)}`;
+      phantoms.length > 0 ? `${count}, and ${grouped(phantoms.length)} that never ran` : count;
     this.rows.show(this.listed.length);
-  }
-
-  private wanted(fn: RanFunction, text: string): (path: number) => boolean {
-    const { paths, graph } = fn;
-    const line = /^(?:line\s*)?(\d+)$/.exec(text)?.[1];
-    const number = /^p(\d+)$/.exec(text)?.[1];
-    if (number !== undefined) return (path) => paths.numbers[path] === BigInt(number);
-    if (text === "missed") return (path) => paths.missed(path) > 0n;
-    if (line === undefined) return () => true;
-    const isOnLine = graph.places.map((places) =>
-      places.some((place) => graph.frames(place).some((frame) => frame.line === Number(line))),
-    );
-    return (path) =>
-      paths
-        .edgesOf(paths.numbers[path]!)
-        .some((edge) => isOnLine[edge.to] || (edge.kind !== DagKind.Start && isOnLine[edge.from]));
   }
 
   private row(row: number): (Node | string)[] {
     const { paths } = this.fn!;
-    const path = this.listed[row]!;
-    const [count, predicted] = [paths.counts[path]!, paths.predicted[path]!];
-    const [part, whole] = [paths.weight(path, path + 1), paths.weight(0, paths.length)];
-    const byEdges = paths.isMissed(count, predicted)
-      ? element(
-          "span",
-          {
-            class: "number missed",
-            title: `Edge counts alone would predict ${grouped(predicted)} executions`,
-          },
-          predicted === 0n ? "◆ missed" : `◆ ${brief(predicted)}`,
-        )
-      : element(
-          "span",
-          { class: predicted === count ? "number same" : "number" },
-          predicted === count ? "same" : brief(predicted),
-        );
+    const number = this.listed[row]!;
+    const path = paths.indexOf(number);
+    const count = path < 0 ? 0n : paths.counts[path]!;
+    const part = path < 0 ? 0 : paths.weight(path, path + 1);
+    const whole = paths.weight(0, paths.length);
     return [
       element(
         "span",
@@ -149,24 +128,36 @@ export class PathsPane {
           class: "share-bar",
           style: `width:${((100 * part) / (whole || 1)).toFixed(2)}%`,
         }),
-        element("span", {}, percent(part, whole)),
+        element("span", {}, path < 0 ? "◆ never ran" : percent(part, whole)),
       ),
       element("span", { class: "number", title: grouped(count) }, brief(count)),
-      byEdges,
+      this.byEdges(count, paths.predictionOf(number)),
       element(
         "span",
         { class: "name" },
-        element("b", {}, `p${paths.numbers[path]}`),
-        element("span", { class: "detail" }, this.route(path)),
+        element("b", {}, `p${number}`),
+        element("span", { class: "detail" }, this.route(number)),
       ),
     ];
   }
 
+  /** The executions that the edge counts predict, in a cell. */
+  private byEdges(count: bigint, predicted: bigint): HTMLElement {
+    const title = `Edge counts alone would predict ${grouped(predicted)} executions`;
+    if (this.fn!.paths.isMissed(count, predicted)) {
+      const text = predicted === 0n ? "◆ missed" : `◆ ${brief(predicted)}`;
+      return element("span", { class: "number missed", title }, text);
+    }
+    const isSame = predicted === count;
+    const name = isSame ? "number same" : "number";
+    return element("span", { class: name, title }, isSame ? "same" : brief(predicted));
+  }
+
   /** The decisions that distinguish a path: those that the run made in several ways. */
-  private route(path: number): string {
+  private route(number: bigint): string {
     const { graph, paths } = this.fn!;
     const words: string[] = [];
-    for (const edge of paths.edgesOf(paths.numbers[path]!)) {
+    for (const edge of paths.edgesOf(number)) {
       if (edge.kind === DagKind.Start) words.push("from the loop");
       else if (graph.isDecided(edge.from)) {
         const { place, words: where } = graph.edges[edge.number]!;
@@ -176,4 +167,25 @@ export class PathsPane {
     }
     return words.join(", ");
   }
+}
+
+/** The paths that a filter keeps. */
+function wanted({ paths, graph }: RanFunction, text: string): (number: bigint) => boolean {
+  const line = /^(?:line\s*)?(\d+)$/.exec(text)?.[1];
+  const wantedNumber = /^p(\d+)$/.exec(text)?.[1];
+  if (wantedNumber !== undefined) return (number) => number === BigInt(wantedNumber);
+  if (text === "missed") {
+    return (number) => {
+      const path = paths.indexOf(number);
+      return path >= 0 && paths.missed(path) > 0n;
+    };
+  }
+  if (line === undefined) return () => true;
+  const isOnLine = graph.places.map((places) =>
+    places.some((place) => graph.frames(place).some((frame) => frame.line === Number(line))),
+  );
+  return (number) =>
+    paths
+      .edgesOf(number)
+      .some((edge) => isOnLine[edge.to] || (edge.kind !== DagKind.Start && isOnLine[edge.from]));
 }

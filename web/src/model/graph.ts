@@ -137,6 +137,13 @@ export class Graph {
     return { scope: frame.scope, line: frame.line, column: 0 };
   }
 
+  /** Whether a back edge leads to a block. Paths also start behind a cut. */
+  isLoopHead(block: number): boolean {
+    return this.dag.some(
+      (edge) => edge.kind === DagKind.Back && this.edges[edge.number]!.to === block,
+    );
+  }
+
   /** Whether several edges of a block were taken: a decision that the run made both ways. */
   isDecided(block: number): boolean {
     return this.out[block]!.filter((edge) => this.edges[edge]!.taken > 0n).length > 1;

@@ -55,7 +55,10 @@ export function ending(graph: Graph, path: DagEdge[]): string {
 export function beginning(graph: Graph, path: DagEdge[]): string {
   const first = path[0];
   if (!first || first.kind !== DagKind.Start) return "from the entry";
-  return `from the loop at ${blockName(graph, first.number)}`;
+  const name = blockName(graph, first.number);
+  return graph.isLoopHead(first.number)
+    ? `from the loop at ${name}`
+    : `from ${name}, where the previous path was cut`;
 }
 
 /** A block as its first line, if it has one. */

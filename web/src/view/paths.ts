@@ -4,6 +4,7 @@ import { brief, grouped, percent } from "../data/numbers";
 import { DagKind } from "../model/graph";
 import type { ChosenPath, RanFunction } from "../model/function";
 import type { Order } from "../model/paths";
+import { beginning } from "../model/steps";
 import { button, element } from "./dom";
 import { Icicle } from "./icicle";
 import { Rows } from "./rows";
@@ -158,7 +159,7 @@ export class PathsPane {
     const { graph, paths } = this.fn!;
     const words: string[] = [];
     for (const edge of paths.edgesOf(number)) {
-      if (edge.kind === DagKind.Start) words.push("from the loop");
+      if (edge.kind === DagKind.Start) words.push(beginning(graph, [edge]));
       else if (graph.isDecided(edge.from)) {
         const { place, words: where } = graph.edges[edge.number]!;
         const at = place ? `${place.line} ` : "";

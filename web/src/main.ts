@@ -45,7 +45,7 @@ function show(profile: Profile, page: HTMLElement): void {
   }
 
   function openPath(fn: number, path: number): void {
-    if (fn >= 0) store.set({ view: "function", fn, path: BigInt(path), step: 0 });
+    if (fn >= 0) store.set({ view: "function", fn, path: BigInt(path), step: null });
   }
 
   function press(event: KeyboardEvent): void {

@@ -105,7 +105,7 @@ async function checkPaths(tab, fn) {
 }
 
 async function checkSteps(tab, fn) {
-  await show(tab, `${encodeURIComponent(fn.name)}/p${fn.paths[0].id}`);
+  await show(tab, `${encodeURIComponent(fn.name)}/p${fn.paths[0].id}/0`);
   const count = Number(/of (\d+)/.exec(await tab.textContent(".frames"))[1]);
   const passed = [];
   for (let step = 1; step <= count; step++) {
@@ -193,6 +193,12 @@ async function checkMarks(tab, fn) {
   for (const [path, mark, count] of rows) {
     await show(tab, `${encodeURIComponent(fn.name)}/${path}`);
     const isMarked = (await tab.locator(".unexpected-note").count()) === 1;
+    if (isMarked) {
+      const line = /line (\d+)/.exec(await tab.textContent(".unexpected-note"))[1];
+      const outcome = await tab.textContent(".source-pane .row.current .outcome");
+      assert.match(outcome, /^→ .* \(\d+ %\)/);
+      assert.deepEqual(await litLines(tab, "current"), [Number(line)], path);
+    }
     assert.equal(isMarked, mark !== "", path);
     // Boxes of rare paths are too narrow to be drawn.
     if (isMarked && Number(count.replaceAll(",", "")) > 1000)

@@ -5,7 +5,7 @@ import { exact, grouped, percent } from "../data/numbers";
 import type { ChosenPath, Reader, RanFunction } from "../model/function";
 import { isLeft } from "../model/paths";
 import { label, misprediction } from "../model/decisions";
-import { beginning, ending, outcome, steps, type Step } from "../model/steps";
+import { beginning, ending, firstChoice, outcome, steps, type Step } from "../model/steps";
 import type { State, Store } from "../state";
 import { element } from "./dom";
 import { GraphPane } from "./graph";
@@ -52,7 +52,8 @@ export class FunctionView {
       (fn.paths.length > 0 ? fn.paths.numbers[fn.paths.hottest(0, fn.paths.length)]! : null);
     this.path = number === null ? null : this.find(fn, number);
     this.steps = this.path ? steps(fn.graph, this.path.edges) : [];
-    this.step = Math.max(0, Math.min(Math.trunc(state.step), this.steps.length - 1));
+    const step = state.step ?? this.firstDecision();
+    this.step = Math.max(0, Math.min(Math.trunc(step), this.steps.length - 1));
     this.drawTitles(fn);
     this.paths.show(fn, this.path);
     this.graph.show(fn, this.path, this.steps[this.step] ?? null);
@@ -106,8 +107,17 @@ export class FunctionView {
     return edges.length === 0 ? null : { fn, number, index: fn.paths.indexOf(number), edges };
   }
 
+  /** The step with the path's marked decision, or with its first choice. */
+  private firstDecision(): number {
+    if (!this.path) return 0;
+    const { fn, edges, index } = this.path;
+    const wrong = index < 0 ? null : misprediction(fn.paths, edges, index);
+    const edge = wrong?.edge.number ?? firstChoice(fn.graph, edges);
+    return this.steps.findIndex(({ decisions }) => edge !== undefined && decisions.includes(edge));
+  }
+
   private choosePath(path: bigint): void {
-    this.store.set({ path, step: 0 });
+    this.store.set({ path, step: null });
   }
 
   private chooseBlock(block: number): void {

@@ -234,7 +234,7 @@ export class Overview {
 
   private chooseFunction(row: number): void {
     const fn = this.listedFunctions[row];
-    if (fn !== undefined) this.store.set({ view: "function", fn, path: null, step: 0 });
+    if (fn !== undefined) this.store.set({ view: "function", fn, path: null, step: null });
   }
 
   private choosePath(row: number): void {
@@ -244,7 +244,7 @@ export class Overview {
       view: "function",
       fn: hot.functions[index]!,
       path: exact(hot.numbers[index]!),
-      step: 0,
+      step: null,
     });
   }
 }

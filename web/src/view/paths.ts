@@ -1,7 +1,7 @@
 // The pane of paths: the icicle, and a list of the paths that ran.
 
 import { brief, grouped, percent } from "../data/numbers";
-import { DagKind } from "../model/graph";
+import { DagKind, type DagEdge } from "../model/graph";
 import type { ChosenPath, RanFunction } from "../model/function";
 import type { Order } from "../model/paths";
 import { beginning } from "../model/steps";
@@ -28,6 +28,8 @@ export class PathsPane {
   private fn: RanFunction | null = null;
   /** The numbers of the listed paths: first those that ran. */
   private listed: bigint[] = [];
+  /** The edges that all listed paths have. */
+  private shared = new Set<DagEdge>();
 
   constructor(choose: (path: bigint) => void, copy: () => void) {
     this.icicle = new Icicle((path) => choose(this.fn!.paths.numbers[path]!));
@@ -106,6 +108,7 @@ export class PathsPane {
       .filter(isWanted);
     const phantoms = paths.phantoms.filter(isWanted);
     this.listed = [...ran, ...phantoms];
+    this.shared = sharedEdges(fn, this.listed);
     const { length } = paths;
     const count =
       ran.length === length ? grouped(length) : `${grouped(ran.length)} of ${grouped(length)}`;
@@ -121,6 +124,7 @@ export class PathsPane {
     const count = path < 0 ? 0n : paths.counts[path]!;
     const part = path < 0 ? 0 : paths.weight(path, path + 1);
     const whole = paths.weight(0, paths.length);
+    const isOwn = (edge: DagEdge): boolean => !this.shared.has(edge);
     return [
       element(
         "span",
@@ -135,9 +139,9 @@ export class PathsPane {
       this.byEdges(count, paths.predictionOf(number)),
       element(
         "span",
-        { class: "name" },
+        { class: "name", title: `p${number} ${this.route(number, () => true)}` },
         element("b", {}, `p${number}`),
-        element("span", { class: "detail" }, this.route(number)),
+        element("span", { class: "detail" }, this.route(number, isOwn)),
       ),
     ];
   }
@@ -154,20 +158,35 @@ export class PathsPane {
     return element("span", { class: name, title }, isSame ? "same" : brief(predicted));
   }
 
-  /** The decisions that distinguish a path: those that the run made in several ways. */
-  private route(number: bigint): string {
+  /** The decisions of a path that the run made in several ways, of those that `keeps` accepts. */
+  private route(number: bigint, keeps: (edge: DagEdge) => boolean): string {
     const { graph, paths } = this.fn!;
     const words: string[] = [];
-    for (const edge of paths.edgesOf(number)) {
+    for (const edge of paths.edgesOf(number).filter(keeps)) {
       if (edge.kind === DagKind.Start) words.push(beginning(graph, [edge]));
-      else if (graph.isDecided(edge.from)) {
+      else if (graph.isDecided(edge.from) && graph.isShown(edge.number)) {
         const { place, words: where } = graph.edges[edge.number]!;
-        const at = place ? `${place.line} ` : "";
-        if (where && where !== "goes on") words.push(`${at}→ ${where}`);
+        words.push(`${place ? `${place.line} ` : ""}→ ${where}`);
       }
     }
     return words.join(", ");
   }
+}
+
+/** A longer list shows all decisions of its paths: finding the shared ones would take too long. */
+const MAX_COMPARED = 20_000;
+
+/** The edges that all of several paths have. */
+function sharedEdges({ paths }: RanFunction, numbers: bigint[]): Set<DagEdge> {
+  const first = numbers[0];
+  if (first === undefined || numbers.length === 1 || numbers.length > MAX_COMPARED)
+    return new Set();
+  let shared = new Set(paths.edgesOf(first));
+  for (const number of numbers) {
+    if (shared.size === 0) break;
+    shared = new Set(paths.edgesOf(number).filter((edge) => shared.has(edge)));
+  }
+  return shared;
 }
 
 /** The paths that a filter keeps. */

@@ -23,6 +23,7 @@ function show(profile: Profile, page: HTMLElement): void {
     profile,
     store,
     (text) => overview.filter(text),
+    () => overview.openFirst(),
     () => help.showModal(),
   );
   const loops = new LoopsView(openPath);

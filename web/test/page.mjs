@@ -71,6 +71,8 @@ async function checkOverview(tab) {
   await tab.keyboard.press("/");
   await tab.keyboard.type(report.functions[1].name);
   assert.equal(await tab.locator("#overview .panel:nth-of-type(2) [role=option]").count(), 1);
+  await tab.keyboard.press("Enter");
+  assert.ok((await tab.textContent(".function-title")).startsWith(report.functions[1].name));
   await tab.fill("#search", "");
   await tab.keyboard.press("Escape");
 }
@@ -214,6 +216,10 @@ async function checkKeys(tab) {
   assert.notEqual(await tab.textContent(".path-title b"), first);
   await tab.keyboard.press("[");
   assert.equal(await tab.textContent(".path-title b"), first);
+  for (const order of ["number", "instructions"]) {
+    await tab.selectOption(".paths-pane select", order);
+    assert.equal(await tab.textContent(".paths-pane .row.selected .name b"), first.trim());
+  }
   await tab.keyboard.press("?");
   assert.ok(await tab.isVisible("dialog"));
   await tab.keyboard.press("Escape");

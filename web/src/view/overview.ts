@@ -89,6 +89,11 @@ export class Overview {
     this.paths.show(this.listedPaths.length);
   }
 
+  /** Opens the first function of the list. */
+  openFirst(): void {
+    this.chooseFunction(0);
+  }
+
   private emptyPaths(): string {
     const { head, functionCount } = this.profile;
     if (head.unit === "edges")

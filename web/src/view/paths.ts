@@ -26,6 +26,7 @@ export class PathsPane {
   private readonly order: HTMLSelectElement;
   private readonly filter: HTMLInputElement;
   private fn: RanFunction | null = null;
+  private path: ChosenPath | null = null;
   /** The numbers of the listed paths: first those that ran. */
   private listed: bigint[] = [];
   /** The edges that all listed paths have. */
@@ -84,12 +85,13 @@ export class PathsPane {
   show(fn: RanFunction, path: ChosenPath | null): void {
     const isNew = fn !== this.fn;
     this.fn = fn;
+    this.path = path;
     if (isNew) {
       this.filter.value = "";
       this.list();
     }
     this.icicle.show(fn, path?.index ?? -1);
-    this.rows.mark(path ? this.listed.indexOf(path.number) : -1);
+    this.rows.mark(this.chosenRow());
   }
 
   /** The path that the list shows before (-1) or after (1) another. */
@@ -114,7 +116,12 @@ export class PathsPane {
       ran.length === length ? grouped(length) : `${grouped(ran.length)} of ${grouped(length)}`;
     this.heading.textContent =
       phantoms.length > 0 ? `${count}, and ${grouped(phantoms.length)} that never ran` : count;
-    this.rows.show(this.listed.length);
+    this.rows.show(this.listed.length, this.chosenRow());
+  }
+
+  /** The row of the chosen path, or -1. */
+  private chosenRow(): number {
+    return this.path ? this.listed.indexOf(this.path.number) : -1;
   }
 
   private row(row: number): (Node | string)[] {

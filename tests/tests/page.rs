@@ -86,7 +86,7 @@ fn record(folder: &Path) {
         "--html",
         "never.html",
     ]);
-    for kind in ["loops", "variation"] {
+    for kind in ["loops", "variation", "edges"] {
         let exe = format!("./app-{kind}");
         holloway(&["cc", "--collect", kind, "-O2", "-g", "app.c", "-o", &exe]);
         holloway(&["run", "--no-report", "-o", kind, "--", &exe]);

@@ -272,8 +272,26 @@ async function checkNothingRan() {
   assert.ok((await tab.textContent("#overview")).includes("No function ran."));
   await tab.fill("#search", "never");
   assert.equal(await tab.locator("#overview [role=option] bdi").textContent(), "never");
+  const count = await tab.textContent("#functions-title .count");
+  assert.equal(count, "0 ran, 1 never ran");
   await tab.evaluate(() => (location.hash = "never/p0"));
   assert.ok(await tab.isVisible("#overview"));
+  await tab.context().close();
+}
+
+/** A page of edge counts has no columns and panes of paths. */
+async function checkEdges() {
+  const tab = await open("edges.html");
+  assert.equal(await tab.locator("#overview .panel").count(), 1);
+  const names = await tab.$$eval("#overview .columns span", (all) =>
+    all.map((each) => each.textContent),
+  );
+  assert.deepEqual(names, ["share", "calls", "function"]);
+  await tab.locator("#overview [role=option]").first().click();
+  assert.equal(await tab.textContent(".path-title"), "Edges were counted, so no path is shown.");
+  assert.ok(!(await tab.isVisible(".paths-pane")));
+  assert.ok(await tab.isVisible(".block"));
+  await checkAccessibility(tab, "edges");
   await tab.context().close();
 }
 
@@ -290,6 +308,7 @@ try {
   await checkPage("dark");
   await checkNarrow();
   await checkNothingRan();
+  await checkEdges();
   await checkStreams("loops", "loops", ({ starts }) => `${grouped(starts)} turns`);
   await checkStreams("variation", "variation", ({ samples }) => `samples${grouped(samples)}`);
   assert.deepEqual(faults, []);

@@ -16,6 +16,7 @@ export class FunctionView {
   readonly root: HTMLElement;
   private readonly title = element("div", { class: "function-title" });
   private readonly about = element("div", { class: "path-title", role: "status" });
+  private readonly panes: HTMLElement;
   private readonly paths: PathsPane;
   private readonly graph: GraphPane;
   private readonly source: SourcePane;
@@ -37,11 +38,18 @@ export class FunctionView {
       choose: (block) => this.chooseBlock(block),
     });
     this.source = new SourcePane(reader, (step) => store.set({ step }));
+    this.panes = element(
+      "div",
+      { class: "panes" },
+      this.paths.root,
+      this.graph.root,
+      this.source.root,
+    );
     this.root = element(
       "main",
       { class: "function", id: "function" },
       element("div", { class: "titles" }, this.title, this.about),
-      element("div", { class: "panes" }, this.paths.root, this.graph.root, this.source.root),
+      this.panes,
     );
   }
 
@@ -54,6 +62,7 @@ export class FunctionView {
     this.steps = this.path ? steps(fn.graph, this.path.edges) : [];
     const step = state.step ?? this.firstDecision();
     this.step = Math.max(0, Math.min(Math.trunc(step), this.steps.length - 1));
+    this.panes.classList.toggle("no-paths", fn.paths.length === 0);
     this.drawTitles(fn);
     this.paths.show(fn, this.path);
     this.graph.show(fn, this.path, this.steps[this.step] ?? null);
@@ -157,7 +166,7 @@ export class FunctionView {
     if (!path) {
       this.about.replaceChildren(
         fn.paths.length === 0
-          ? "Edges were counted in this function, not paths."
+          ? "Edges were counted, so no path is shown."
           : "There is no such path.",
       );
       return;

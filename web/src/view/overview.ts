@@ -36,26 +36,31 @@ export class Overview {
       height: ROW,
       render: (row) => this.pathRow(row),
       select: (row) => this.choosePath(row),
-      empty: this.emptyPaths(),
+      empty: profile.functionCount === 0 ? "No path ran." : "No path matches.",
     });
+    const hasPaths = profile.head.unit === "paths";
+    const names = hasPaths
+      ? ["share", "calls", "paths", "missed", "function"]
+      : ["share", "calls", "function"];
     this.root = element(
       "main",
-      { class: "overview", id: "overview" },
+      { class: classNames("overview", !hasPaths && "no-paths"), id: "overview" },
       this.summary(),
       element(
         "section",
         { class: "panel", "aria-labelledby": "functions-title" },
         element("h2", { id: "functions-title" }, "Hottest functions ", this.functionCount),
-        columns("share", "calls", "paths", "missed", "function"),
+        columns(...names),
         this.functions.root,
       ),
-      element(
-        "section",
-        { class: "panel", "aria-labelledby": "paths-title" },
-        element("h2", { id: "paths-title" }, "Hottest paths ", this.pathCount),
-        columns("share", "count", "length", "path"),
-        this.paths.root,
-      ),
+      hasPaths &&
+        element(
+          "section",
+          { class: "panel", "aria-labelledby": "paths-title" },
+          element("h2", { id: "paths-title" }, "Hottest paths ", this.pathCount),
+          columns("share", "count", "length", "path"),
+          this.paths.root,
+        ),
     );
     this.filter("");
   }
@@ -80,11 +85,14 @@ export class Overview {
         : all(never_ran.names).filter((index) =>
             matches(never_ran.names[index]!, never_ran.files[index]!),
           );
-    const quiet =
-      this.neverRan.length > 0 ? `, and ${grouped(this.neverRan.length)} that never ran` : "";
-    this.functionCount.textContent = grouped(this.listedFunctions.length) + quiet;
+    const [ran, never] = [this.listedFunctions.length, this.neverRan.length];
+    this.functionCount.textContent =
+      never > 0 ? `${grouped(ran)} ran, ${grouped(never)} never ran` : grouped(ran);
+    const [listed, hottest] = [this.listedPaths.length, hot.functions.length];
     this.pathCount.textContent =
-      this.listedPaths.length > 0 ? `the first ${grouped(this.listedPaths.length)}` : "";
+      listed < hottest
+        ? `${grouped(listed)} of the ${grouped(hottest)} hottest`
+        : `the ${grouped(hottest)} hottest`;
     this.functions.show(this.listedFunctions.length + this.neverRan.length);
     this.paths.show(this.listedPaths.length);
   }
@@ -92,13 +100,6 @@ export class Overview {
   /** Opens the first function of the list. */
   openFirst(): void {
     this.chooseFunction(0);
-  }
-
-  private emptyPaths(): string {
-    const { head, functionCount } = this.profile;
-    if (head.unit === "edges")
-      return "Edges were recorded, not paths. Build with --collect paths to see paths.";
-    return functionCount === 0 ? "No path ran." : "No path matches.";
   }
 
   private summary(): HTMLElement {
@@ -160,7 +161,7 @@ export class Overview {
     const { executions, predicted } = this.profile.head.functions;
     const sum = (list: Wire[]): bigint => list.reduce((total, each) => total + exact(each), 0n);
     const [ran, right] = [sum(executions), sum(predicted)];
-    return card(percent(ran - right, ran), "of the path executions: edge counts mispredict them");
+    return card(percent(ran - right, ran), "of path executions mispredicted by edge counts");
   }
 
   private shares(): HTMLElement | null {
@@ -184,15 +185,14 @@ export class Overview {
   }
 
   private functionRow(row: number): (Node | string)[] {
-    const { functions, files, never_ran, totals } = this.profile.head;
+    const { functions, files, never_ran, totals, unit } = this.profile.head;
     const index = this.listedFunctions[row];
     if (index === undefined) {
       const quiet = this.neverRan[row - this.listedFunctions.length]!;
       return [
         element("span", { class: "share-cell" }, "never ran"),
         element("span", {}),
-        element("span", {}),
-        element("span", {}),
+        ...(unit === "edges" ? [] : [element("span", {}), element("span", {})]),
         name(
           never_ran.names[quiet]!,
           place(files.names[never_ran.files[quiet]!], never_ran.lines[quiet]!),
@@ -203,13 +203,18 @@ export class Overview {
     return [
       bar(part, exact(totals.instructions)),
       element("span", { class: "number" }, brief(exact(functions.calls[index]!))),
-      element("span", { class: "number" }, brief(exact(functions.distinct[index]!))),
-      this.missed(index),
+      ...(unit === "edges" ? [] : this.pathCells(index)),
       name(
         functions.names[index]!,
         place(files.names[functions.files[index]!], functions.lines[index]!),
       ),
     ];
+  }
+
+  /** The cells of a function with its paths. */
+  private pathCells(index: number): HTMLElement[] {
+    const distinct = exact(this.profile.head.functions.distinct[index]!);
+    return [element("span", { class: "number" }, brief(distinct)), this.missed(index)];
   }
 
   /** The share of a function's path executions that the edge counts alone predict wrong. */

@@ -39,11 +39,16 @@ __attribute__((noinline)) int search(const char *kinds, int n) {
     return sum;
 }
 __attribute__((noinline, used)) int never(int x) { return x > 3 ? odd(x) : even(x); }
+int hostile(int x) __asm__("</script><img src=x onerror=document.title='hostile'>");
+__attribute__((noinline)) int hostile(int x) {
+    __asm__ volatile("" : "+r"(x)); // </script><img src=x onerror=document.title='hostile'>
+    return x > 3 ? odd(x) : even(x);
+}
 int main(void) {
     static char kinds[100000];
     for (int i = 0; i < 100000; i++)
         kinds[i] = i % 10 < 3 ? 3 : i % 10 < 6 ? 1 : 2;
-    printf("%d\n", search(kinds, 100000));
+    printf("%d\n", search(kinds, 100000) + hostile(4));
     return 0;
 }
 "#;

@@ -208,6 +208,19 @@ async function checkMarks(tab, fn) {
   }
 }
 
+/** Names and source lines that look like HTML are text. */
+async function checkText(tab) {
+  const text = "</script><img src=x onerror=document.title='hostile'>";
+  const fn = report.functions.find(({ linkage_name }) => linkage_name === text);
+  await show(tab, encodeURIComponent(fn.name));
+  assert.ok((await tab.textContent(".function-title")).startsWith(fn.name));
+  assert.ok((await tab.textContent(".source-pane .rows")).includes(`// ${text}`));
+  assert.equal(await tab.locator("img").count(), 0);
+  assert.ok(!(await tab.title()).startsWith("hostile"));
+  const policy = await tab.getAttribute("meta[http-equiv=Content-Security-Policy]", "content");
+  assert.ok(policy.startsWith("default-src 'none'"));
+}
+
 async function checkKeys(tab) {
   await tab.focus(".paths-pane [role=listbox]");
   await tab.keyboard.press("Home");
@@ -243,6 +256,8 @@ async function checkPage(colorScheme) {
   await checkBounds(tab, fn);
   await checkMargin(tab);
   await checkMarks(tab, fn);
+  await checkText(tab);
+  await show(tab, encodeURIComponent(fn.name));
   await checkKeys(tab);
   await tab.context().close();
 }

@@ -9,7 +9,6 @@ export const FORMAT = 1;
 export interface Head {
   format: number;
   title: string;
-  version: string;
   unit: "paths" | "edges";
   /** What the reader must know of estimated counts. Null if the counts are exact. */
   basis: string | null;
@@ -22,32 +21,24 @@ export interface Head {
     samples: Wire;
   } | null;
   totals: {
-    path_executions: Wire;
     distinct_paths: Wire;
     possible_paths: Wire;
-    edges_taken: Wire;
     distinct_edges: Wire;
     possible_edges: Wire;
     instructions: Wire;
-    calls: Wire;
     functions: number;
     functions_run: number;
-    functions_skipped: number;
   };
   shares: { percent: number; paths: number }[];
   functions: {
     names: string[];
     files: number[];
     lines: number[];
-    modules: number[];
-    module_names: string[];
     calls: Wire[];
     instructions: Wire[];
     executions: Wire[];
     distinct: Wire[];
-    possible: Wire[];
     predicted: Wire[];
-    samples: Wire[];
   };
   never_ran: { names: string[]; files: number[]; lines: number[] };
   hot: {

@@ -44,7 +44,7 @@ export interface Head {
   hot: {
     functions: number[];
     numbers: Wire[];
-    names: string[];
+    routes: string[];
     counts: Wire[];
     instructions: Wire[];
   };

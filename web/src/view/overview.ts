@@ -238,7 +238,7 @@ export class Overview {
         { class: "number", title: "instructions of one execution" },
         `${grouped(instructions)} ins`,
       ),
-      name(functions.names[hot.functions[index]!]!, `p${hot.numbers[index]}${hot.names[index]}`),
+      name(functions.names[hot.functions[index]!]!, `p${hot.numbers[index]} ${hot.routes[index]}`),
     ];
   }
 

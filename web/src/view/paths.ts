@@ -169,14 +169,15 @@ export class PathsPane {
   private route(number: bigint, keeps: (edge: DagEdge) => boolean): string {
     const { graph, paths } = this.fn!;
     const words: string[] = [];
+    let start = "";
     for (const edge of paths.edgesOf(number).filter(keeps)) {
-      if (edge.kind === DagKind.Start) words.push(beginning(graph, [edge]));
+      if (edge.kind === DagKind.Start) start = beginning(graph, [edge]);
       else if (graph.isDecided(edge.from) && graph.isShown(edge.number)) {
         const { place, words: where } = graph.edges[edge.number]!;
         words.push(`${place ? `${place.line} ` : ""}→ ${where}`);
       }
     }
-    return words.join(", ");
+    return [...words, start].filter(Boolean).join(", ");
   }
 }
 

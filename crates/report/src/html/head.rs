@@ -103,7 +103,7 @@ impl<'a> Head<'a> {
             shares: shares(run, &ids),
             functions,
             never_ran,
-            hot: HotPaths::new(run, names, &ids),
+            hot: HotPaths::new(run, names, &ids, options),
             files: files.names(options),
             has_loops: subject.streams.loops.is_some(),
             has_variation: subject.streams.variation.is_some(),

@@ -10,8 +10,9 @@ use std::process::Command;
 
 use holloway_tests::tool::{holloway_command, installed, run, run_ok, scratch};
 
-/// Two conditions that depend on each other, in a loop with an inlined function. The edge counts
-/// alone expect the more frequent way of the second condition after both ways of the first one.
+/// Two conditions that depend on each other, in a loop with an inlined function. Of ten characters,
+/// three meet both conditions, three the first, and four the second. The edge counts alone predict
+/// six that meet both, three that meet none, and one that meets the second.
 const SOURCE: &str = r#"
 #include <stdio.h>
 static __attribute__((noinline)) int odd(int x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
@@ -37,11 +38,17 @@ __attribute__((noinline)) int search(const char *kinds, int n) {
     }
     return sum;
 }
+__attribute__((noinline, used)) int never(int x) { return x > 3 ? odd(x) : even(x); }
+int hostile(int x) __asm__("</script><img src=x onerror=document.title='hostile'>");
+__attribute__((noinline)) int hostile(int x) {
+    __asm__ volatile("" : "+r"(x)); // </script><img src=x onerror=document.title='hostile'>
+    return x > 3 ? odd(x) : even(x);
+}
 int main(void) {
     static char kinds[100000];
     for (int i = 0; i < 100000; i++)
-        kinds[i] = i % 10 < 6 ? 1 : 2;
-    printf("%d\n", search(kinds, 100000));
+        kinds[i] = i % 10 < 3 ? 3 : i % 10 < 6 ? 1 : 2;
+    printf("%d\n", search(kinds, 100000) + hostile(4));
     return 0;
 }
 "#;
@@ -76,7 +83,15 @@ fn record(folder: &Path) {
         std::fs::write(folder.join(file), report.stdout).unwrap();
     }
     holloway(&["report", "run", "--html", "report.html"]);
-    for kind in ["loops", "variation"] {
+    holloway(&[
+        "report",
+        "run",
+        "--function",
+        "never",
+        "--html",
+        "never.html",
+    ]);
+    for kind in ["loops", "variation", "edges"] {
         let exe = format!("./app-{kind}");
         holloway(&["cc", "--collect", kind, "-O2", "-g", "app.c", "-o", &exe]);
         holloway(&["run", "--no-report", "-o", kind, "--", &exe]);

@@ -23,6 +23,7 @@ function show(profile: Profile, page: HTMLElement): void {
     profile,
     store,
     (text) => overview.filter(text),
+    () => overview.openFirst(),
     () => help.showModal(),
   );
   const loops = new LoopsView(openPath);
@@ -44,9 +45,8 @@ function show(profile: Profile, page: HTMLElement): void {
     if (state.view === "variation" && streams?.variation) variation.show(streams.variation);
   }
 
-  function openPath(name: string, path: number): void {
-    const index = profile.head.functions.names.indexOf(name);
-    if (index >= 0) store.set({ view: "function", fn: index, path: BigInt(path), step: 0 });
+  function openPath(fn: number, path: number): void {
+    if (fn >= 0) store.set({ view: "function", fn, path: BigInt(path), step: null });
   }
 
   function press(event: KeyboardEvent): void {

@@ -11,14 +11,14 @@ export interface State {
   fn: number;
   /** The number of the path, or null. */
   path: bigint | null;
-  /** The index of the step on the path. */
-  step: number;
+  /** The index of the step on the path. Null for the step with the first decision to look at. */
+  step: number | null;
 }
 
 const VIEWS: View[] = ["loops", "variation"];
 
 export class Store {
-  state: State = { view: "overview", fn: 0, path: null, step: 0 };
+  state: State = { view: "overview", fn: 0, path: null, step: null };
   private readonly listeners: ((state: State, before: State) => void)[] = [];
 
   constructor(private readonly profile: Profile) {
@@ -50,7 +50,7 @@ export class Store {
       view: "function",
       fn,
       path: path && /^p\d+$/.test(path) ? BigInt(path.slice(1)) : null,
-      step: Number(step ?? 0) || 0,
+      step: step === undefined ? null : Number(step) || 0,
     });
   }
 
@@ -61,7 +61,7 @@ export class Store {
     const name = names[fn]!;
     const number = names.slice(0, fn).filter((each) => each === name).length;
     const suffix = number > 0 ? `~${number + 1}` : "";
-    const end = path === null ? "" : `/p${path}${step > 0 ? `/${step}` : ""}`;
+    const end = path === null ? "" : `/p${path}${step === null ? "" : `/${step}`}`;
     return encodeURIComponent(name) + suffix + end;
   }
 

@@ -15,6 +15,6 @@ fn main() {
         title: "a million paths".to_owned(),
         ..Subject::default()
     };
-    let page = page(&large_run::large_run(), &subject, &Options::new(&Nothing));
+    let page = page(&large_run::large_run(1), &subject, &Options::new(&Nothing));
     print!("{}", page.unwrap());
 }

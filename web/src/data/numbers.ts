@@ -42,6 +42,14 @@ export function percent(part: bigint | number, whole: bigint | number): string {
   return share.toFixed(1) + " %";
 }
 
+/** A part of a whole in a few characters: `12 %`. */
+export function wholePercent(part: bigint | number, whole: bigint | number): string {
+  const share = (100 * Number(part)) / Number(whole);
+  if (share > 0 && share < 1) return "< 1 %";
+  if (share < 100 && share > 99) return "> 99 %";
+  return `${share.toFixed(0)} %`;
+}
+
 /** A noun with its number: `1 path`, `2 paths`. */
 export function plural(number: bigint | number, noun: string, many = `${noun}s`): string {
   return `${grouped(number)} ${Number(number) === 1 ? noun : many}`;

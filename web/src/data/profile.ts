@@ -22,7 +22,14 @@ export class Profile {
     return this.head.functions.names.length;
   }
 
+  /** What stands before a count: a sign that it is estimated, if it is. */
+  get about(): string {
+    return this.head.basis === null ? "" : "≈ ";
+  }
+
   functionWire(index: number): FunctionWire {
+    if (index < 0 || index >= this.functionCount)
+      throw new RangeError(`the document has no function ${index}`);
     return this.line(1 + index) as FunctionWire;
   }
 

@@ -14,25 +14,19 @@ export interface LoopRecord {
   starts: number;
   findings: { kind: string; share: number; paths?: number[]; turns?: number }[];
   sequences: { parent: number | null; paths: number[]; count: number }[];
-  paths: { id: number; path_name: string; places: string[] }[];
+  paths: { id: number }[];
 }
 
 export interface VariationDocument {
-  time: string;
-  run: { paths: number; share: number; certain_share: number };
   variation: TimedPath[];
 }
 
 export interface TimedPath {
   function: string;
   path: number;
-  path_name: string;
-  file: string | null;
-  lines: [number, number] | null;
   samples: number;
   executions: number;
   base: number;
-  mean: number;
   p50: number;
   p90: number;
   p99: number;
@@ -40,8 +34,6 @@ export interface TimedPath {
   share: number;
   certain: boolean;
   uncertain: string | null;
-  net_error: number | null;
-  rank: number;
   rank_by_count: number;
   rank_by_total: number;
   histogram: [number, number, number][];

@@ -9,8 +9,9 @@ export const FORMAT = 1;
 export interface Head {
   format: number;
   title: string;
-  version: string;
   unit: "paths" | "edges";
+  /** What the reader must know of estimated counts. Null if the counts are exact. */
+  basis: string | null;
   images: { name: string; path: string; processes: number; threads: number }[];
   notes: string[];
   cpu_time: {
@@ -20,38 +21,30 @@ export interface Head {
     samples: Wire;
   } | null;
   totals: {
-    path_executions: Wire;
     distinct_paths: Wire;
     possible_paths: Wire;
-    edges_taken: Wire;
     distinct_edges: Wire;
     possible_edges: Wire;
     instructions: Wire;
-    calls: Wire;
     functions: number;
     functions_run: number;
-    functions_skipped: number;
   };
   shares: { percent: number; paths: number }[];
   functions: {
     names: string[];
     files: number[];
     lines: number[];
-    modules: number[];
-    module_names: string[];
     calls: Wire[];
     instructions: Wire[];
     executions: Wire[];
     distinct: Wire[];
-    possible: Wire[];
     predicted: Wire[];
-    samples: Wire[];
   };
   never_ran: { names: string[]; files: number[]; lines: number[] };
   hot: {
     functions: number[];
     numbers: Wire[];
-    names: string[];
+    routes: string[];
     counts: Wire[];
     instructions: Wire[];
   };
@@ -84,6 +77,12 @@ export interface FileWire {
 }
 
 export interface StreamsWire {
-  loops: LoopsDocument | null;
-  variation: VariationDocument | null;
+  loops: StreamWire<LoopsDocument> | null;
+  variation: StreamWire<VariationDocument> | null;
+}
+
+export interface StreamWire<Document> {
+  /** By record of the document: the index of its function, or -1 if the page does not have it. */
+  functions: number[];
+  document: Document;
 }

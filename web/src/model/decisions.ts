@@ -1,9 +1,15 @@
 // The tree of decisions of a function's paths, as an icicle shows it: paths with equal first
 // decisions share a node. A branch that all paths of a prefix leave the same way is skipped, unless
-// the edge counts expect another way there.
+// it is marked.
+//
+// A mark says where the prediction from edge counts (crates/analysis/src/predict.rs) leaves the paths
+// that ran. All executions are predicted at the root. A decision is marked if less than half of the
+// executions of its paths are predicted, and this holds for no decision before. So each path of
+// whose executions less than half are predicted has just one marked decision. The predicted share of
+// another way is then too large, and the mark names the way where it is largest.
 
 import { DagKind, type DagEdge, type Graph } from "./graph";
-import type { Paths, Prefix } from "./paths";
+import type { Paths, Prefix, Way } from "./paths";
 import { blockName } from "./steps";
 
 export interface Decision {
@@ -12,8 +18,7 @@ export interface Decision {
   label: string;
   /** The line of the branch, or 0. */
   line: number;
-  /** Where the edge counts of the whole function say that control goes here, if the paths of this
-   * prefix mostly go elsewhere. */
+  /** Where the edge counts predict that control goes here, if the decision is marked. */
   expected: string | null;
   weight: number;
 }
@@ -24,16 +29,14 @@ export function decisions(paths: Paths, from: Prefix): Decision[] {
   for (;;) {
     const ways = paths.next(prefix);
     const only = ways.length === 1 ? ways[0] : undefined;
-    if (!only || expected(paths, prefix, ways, only) !== null)
-      return ways.map((way) => decision(paths, prefix, ways, way));
+    if (!only || expected(paths, prefix, only) !== null)
+      return ways.map((way) => decision(paths, prefix, way));
     if (only.edge.to === paths.graph.exit) return [];
     prefix = only.prefix;
   }
 }
 
-type Way = { edge: DagEdge; prefix: Prefix };
-
-function decision(paths: Paths, from: Prefix, ways: Way[], way: Way): Decision {
+function decision(paths: Paths, from: Prefix, way: Way): Decision {
   const { graph } = paths;
   const weight = paths.weight(way.prefix.first, way.prefix.last);
   return {
@@ -41,7 +44,7 @@ function decision(paths: Paths, from: Prefix, ways: Way[], way: Way): Decision {
     edge: way.edge,
     label: label(graph, way.edge),
     line: way.edge.kind === DagKind.Start ? 0 : (graph.edges[way.edge.number]!.place?.line ?? 0),
-    expected: expected(paths, from, ways, way),
+    expected: expected(paths, from, way),
     weight,
   };
 }
@@ -55,18 +58,14 @@ export function label(graph: Graph, edge: DagEdge): string {
   );
 }
 
-/** The way that the edge counts expect at the block of a prefix, if `way` is the way that most of
- * the prefix's paths take, and the two differ. */
-function expected(paths: Paths, from: Prefix, ways: Way[], way: Way): string | null {
-  const { graph } = paths;
-  if (from.block === graph.entry) return null;
-  const executions = (each: Way): bigint => paths.executions(each.prefix.first, each.prefix.last);
-  const mine = executions(way);
-  if (ways.some((other) => other !== way && executions(other) >= mine)) return null;
-  const taken = (number: number): bigint => graph.edges[number]!.taken;
-  const hottest = graph.out[from.block]!.reduce((a, b) => (taken(b) > taken(a) ? b : a));
-  if (way.edge.kind === DagKind.Start || taken(hottest) <= taken(way.edge.number)) return null;
-  return graph.edges[hottest]!.words || blockName(graph, graph.edges[hottest]!.to);
+/** The way that the edge counts predict at the end of a prefix, if `way` is marked. */
+function expected(paths: Paths, from: Prefix, way: Way): string | null {
+  if (!way.prefix.isMissed || from.isMissed) return null;
+  const [ran, predicted] = [paths.executions(from), paths.predictedExecutions(from)];
+  const surplus = ({ prefix }: Way): bigint =>
+    paths.predictedExecutions(prefix) * ran - paths.executions(prefix) * predicted;
+  const largest = paths.ways(from).reduce((a, b) => (surplus(b) > surplus(a) ? b : a));
+  return label(paths.graph, largest.edge);
 }
 
 /** A decision of one path that the edge counts would predict differently. */
@@ -75,17 +74,16 @@ export interface Misprediction {
   expected: string;
 }
 
-/** The decisions of a path on the way of which the edge counts expect another way. */
-export function mispredictions(paths: Paths, edges: DagEdge[], path: number): Misprediction[] {
-  const found: Misprediction[] = [];
+/** The marked decision of a path of whose executions less than half are predicted. */
+export function misprediction(paths: Paths, edges: DagEdge[], path: number): Misprediction | null {
+  if (!paths.isMissed(paths.counts[path]!, paths.predicted[path]!)) return null;
   let prefix = paths.root();
   for (const edge of edges) {
-    const ways = paths.next(prefix);
-    const way = ways.find((each) => each.prefix.first <= path && path < each.prefix.last);
+    const way = paths.next(prefix).find((each) => each.edge === edge);
     if (!way) break;
-    const other = expected(paths, prefix, ways, way);
-    if (other !== null) found.push({ edge, expected: other });
+    const other = expected(paths, prefix, way);
+    if (other !== null) return { edge, expected: other };
     prefix = way.prefix;
   }
-  return found;
+  return null;
 }

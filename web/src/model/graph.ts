@@ -1,7 +1,10 @@
 // A function's control flow graph with its counts and its path numbering.
 
-import { exact } from "../data/numbers";
+import { exact, wholePercent } from "../data/numbers";
 import type { FunctionWire } from "../data/wire";
+
+/** Words of a passed check: control stays on the line, and other edges do not return. */
+const PASSED_CHECK = "goes on";
 
 export interface Place {
   scope: number;
@@ -135,6 +138,26 @@ export class Graph {
     const frame = this.frames(place).find(({ scope }) => !this.isLibrary(this.scopes[scope]!.file));
     if (!frame || frame.scope === place.scope) return place;
     return { scope: frame.scope, line: frame.line, column: 0 };
+  }
+
+  /** Whether a back edge leads to a block. Paths also start behind a cut. */
+  isLoopHead(block: number): boolean {
+    return this.dag.some(
+      (edge) => edge.kind === DagKind.Back && this.edges[edge.number]!.to === block,
+    );
+  }
+
+  /** How often the run left the block of an edge by this edge: ` (50 %)`. Empty if it never did. */
+  share(number: number): string {
+    const { from, taken } = this.edges[number]!;
+    const all = this.out[from]!.reduce((sum, edge) => sum + this.edges[edge]!.taken, 0n);
+    return all === 0n ? "" : ` (${wholePercent(taken, all)})`;
+  }
+
+  /** Whether an edge is a decision with words. A passed check has none. */
+  isShown(number: number): boolean {
+    const { words } = this.edges[number]!;
+    return words !== "" && words !== PASSED_CHECK;
   }
 
   /** Whether several edges of a block were taken: a decision that the run made both ways. */

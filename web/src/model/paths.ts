@@ -13,6 +13,62 @@ export interface Prefix {
   base: bigint;
   first: number;
   last: number;
+  /** The same range of the predicted paths. */
+  predictedFirst: number;
+  predictedLast: number;
+  /** Whether the edge counts predict less than half of the executions of this prefix or of a shorter
+   * one. */
+  isMissed: boolean;
+}
+
+/** A way on from a prefix, with the longer prefix. */
+export interface Way {
+  edge: DagEdge;
+  prefix: Prefix;
+}
+
+/** Paths with counts, sorted by number. */
+class Table {
+  readonly numbers: BigUint64Array;
+  readonly counts: BigUint64Array;
+  /** Sums of counts. */
+  private readonly sums: BigUint64Array;
+
+  /** `fields` has differences of numbers, and counts. */
+  constructor(fields: Wire[]) {
+    const length = fields.length / 2;
+    this.numbers = new BigUint64Array(length);
+    this.counts = new BigUint64Array(length);
+    this.sums = new BigUint64Array(length + 1);
+    let number = 0n;
+    for (let index = 0; index < length; index++) {
+      number += exact(fields[2 * index]!);
+      this.numbers[index] = number;
+      this.counts[index] = exact(fields[2 * index + 1]!);
+      this.sums[index + 1] = this.sums[index]! + this.counts[index]!;
+    }
+  }
+
+  /** The sum of the counts in a range. */
+  sum(first: number, last: number): bigint {
+    return this.sums[last]! - this.sums[first]!;
+  }
+
+  /** The index of the path with this number, or -1. */
+  indexOf(number: bigint): number {
+    const index = this.lowerBound(number, 0, this.numbers.length);
+    return this.numbers[index] === number ? index : -1;
+  }
+
+  /** The first index of a range whose path has this number or a larger one. */
+  lowerBound(number: bigint, first: number, last: number): number {
+    while (first < last) {
+      const middle = (first + last) >> 1;
+      if (this.numbers[middle]! < number) first = middle + 1;
+      else last = middle;
+    }
+    return first;
+  }
 }
 
 export class Paths {
@@ -25,32 +81,34 @@ export class Paths {
   readonly instructions: Float64Array;
   /** Sums of count × instructions: the weight of a range is a difference. */
   private readonly sums: Float64Array;
-  /** Sums of counts. */
-  private readonly countSums: BigUint64Array;
-  /** Predicted paths that never ran, with their counts. */
-  readonly phantoms: { number: bigint; count: bigint }[];
+  private readonly ran: Table;
+  /** The paths that the edge counts predict, whether they ran or not. */
+  private readonly prediction: Table;
+  /** The numbers of the predicted paths that never ran, the most predicted executions first. */
+  readonly phantoms: bigint[];
 
   constructor(
     readonly graph: Graph,
     paths: Wire[],
     predicted: Wire[],
   ) {
-    [this.numbers, this.counts] = columns(paths);
+    this.ran = new Table(paths);
+    this.prediction = new Table(predicted);
+    this.numbers = this.ran.numbers;
+    this.counts = this.ran.counts;
     this.length = this.numbers.length;
     this.predicted = new BigUint64Array(this.length);
-    this.phantoms = [];
-    const [numbers, counts] = columns(predicted);
-    numbers.forEach((number, index) => {
+    this.prediction.numbers.forEach((number, index) => {
       const path = this.indexOf(number);
-      if (path === -1) this.phantoms.push({ number, count: counts[index]! });
-      else this.predicted[path] = counts[index]!;
+      if (path !== -1) this.predicted[path] = this.prediction.counts[index]!;
     });
+    this.phantoms = [...this.prediction.numbers]
+      .filter((number) => this.indexOf(number) === -1)
+      .sort((a, b) => Number(this.predictionOf(b) - this.predictionOf(a)));
     this.instructions = new Float64Array(this.length);
     this.measure();
     this.sums = new Float64Array(this.length + 1);
-    this.countSums = new BigUint64Array(this.length + 1);
     for (let path = 0; path < this.length; path++) {
-      this.countSums[path + 1] = this.countSums[path]! + this.counts[path]!;
       this.sums[path + 1] =
         this.sums[path]! + Number(this.counts[path]!) * this.instructions[path]!;
     }
@@ -58,8 +116,12 @@ export class Paths {
 
   /** The index of the path with this number, or -1. */
   indexOf(number: bigint): number {
-    const index = this.lowerBound(number, 0, this.length);
-    return index < this.length && this.numbers[index] === number ? index : -1;
+    return this.ran.indexOf(number);
+  }
+
+  /** The executions that the edge counts predict of the path with this number. */
+  predictionOf(number: bigint): bigint {
+    return this.prediction.counts[this.prediction.indexOf(number)] ?? 0n;
   }
 
   /** Count × instructions of the paths in a range. */
@@ -71,9 +133,19 @@ export class Paths {
     return this.counts[path]! * BigInt(this.instructions[path]!);
   }
 
-  /** Executions of the paths in a range. */
-  executions(first: number, last: number): bigint {
-    return this.countSums[last]! - this.countSums[first]!;
+  /** Executions of the paths of a prefix. */
+  executions({ first, last }: Prefix): bigint {
+    return this.ran.sum(first, last);
+  }
+
+  /** Executions of the paths of a prefix that the edge counts predict. */
+  predictedExecutions({ predictedFirst, predictedLast }: Prefix): bigint {
+    return this.prediction.sum(predictedFirst, predictedLast);
+  }
+
+  /** Whether the edge counts predict less than half of these executions. */
+  isMissed(executions: bigint, predicted: bigint): boolean {
+    return 2n * predicted < executions;
   }
 
   /** The hottest path of a range. */
@@ -115,24 +187,48 @@ export class Paths {
 
   /** All paths. */
   root(): Prefix {
-    return { block: this.graph.entry, base: 0n, first: 0, last: this.length };
+    const predictedLast = this.prediction.numbers.length;
+    const { length } = this;
+    return {
+      block: this.graph.entry,
+      base: 0n,
+      first: 0,
+      last: length,
+      predictedFirst: 0,
+      predictedLast,
+      isMissed: false,
+    };
   }
 
-  /** The ways on from a prefix that its paths take, with the longer prefixes. */
-  next(prefix: Prefix): { edge: DagEdge; prefix: Prefix }[] {
+  /** The ways on from a prefix that its paths take. */
+  next(prefix: Prefix): Way[] {
+    return this.ways(prefix).filter(({ prefix: { first, last } }) => first < last);
+  }
+
+  /** The ways on from a prefix that its paths take or that the edge counts predict. */
+  ways(prefix: Prefix): Way[] {
     const ways = [];
-    let last = prefix.last;
+    let { last, predictedLast } = prefix;
     for (const edge of this.graph.dagOut[prefix.block]!) {
-      if (last === prefix.first) break;
+      if (last === prefix.first && predictedLast === prefix.predictedFirst) break;
       const base = prefix.base + edge.value;
-      const first = edge.value === 0n ? prefix.first : this.lowerBound(base, prefix.first, last);
-      if (first < last) ways.push({ edge, prefix: { block: edge.to, base, first, last } });
-      last = first;
+      const first = this.ran.lowerBound(base, prefix.first, last);
+      const predictedFirst = this.prediction.lowerBound(base, prefix.predictedFirst, predictedLast);
+      const isMissed =
+        prefix.isMissed ||
+        this.isMissed(
+          this.ran.sum(first, last),
+          this.prediction.sum(predictedFirst, predictedLast),
+        );
+      const longer = { block: edge.to, base, first, last, predictedFirst, predictedLast, isMissed };
+      if (first < last || predictedFirst < predictedLast) ways.push({ edge, prefix: longer });
+      [last, predictedLast] = [first, predictedFirst];
     }
     return ways.reverse();
   }
 
-  /** The edges of the path with this number, in order, by the values of the edges. */
+  /** The edges of the path with this number, in order, by the values of the edges. Empty if there is
+   * no such path. */
   edgesOf(number: bigint): DagEdge[] {
     const edges = [];
     let [block, rest] = [this.graph.entry, number];
@@ -143,16 +239,7 @@ export class Paths {
       edges.push(edge);
       block = edge.to;
     }
-    return edges;
-  }
-
-  private lowerBound(number: bigint, first: number, last: number): number {
-    while (first < last) {
-      const middle = (first + last) >> 1;
-      if (this.numbers[middle]! < number) first = middle + 1;
-      else last = middle;
-    }
-    return first;
+    return rest === 0n ? edges : [];
   }
 
   /** Adds up instructions along all prefixes, each of them once. */
@@ -186,17 +273,4 @@ export function isLeft(graph: Graph, edges: DagEdge[]): boolean {
     last.kind === DagKind.Edge &&
     graph.edges[last.number]!.kind === EdgeKind.Exit
   );
-}
-
-/** Differences of numbers, and counts. */
-function columns(fields: Wire[]): [BigUint64Array, BigUint64Array] {
-  const length = fields.length / 2;
-  const [numbers, counts] = [new BigUint64Array(length), new BigUint64Array(length)];
-  let number = 0n;
-  for (let index = 0; index < length; index++) {
-    number += exact(fields[2 * index]!);
-    numbers[index] = number;
-    counts[index] = exact(fields[2 * index + 1]!);
-  }
-  return [numbers, counts];
 }

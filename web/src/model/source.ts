@@ -5,7 +5,7 @@ import type { FileWire } from "../data/wire";
 import { colorLines, type Span } from "./colors";
 
 export interface SourceLine {
-  /** The line number; 0 for a gap between two parts. */
+  /** The line number; 0 for a gap between two parts, whose text says which lines it has. */
   line: number;
   spans: Span[];
   text: string;
@@ -38,12 +38,9 @@ export class SourceFile {
     return this.rows.get(line) ?? -1;
   }
 
-  get hasText(): boolean {
-    return this.lines.some((line) => line.text !== "");
-  }
-
   private addPart(first: number, text: string): void {
-    if (this.lines.length > 0) this.lines.push({ line: 0, spans: [], text: "" });
+    const before = this.lines[this.lines.length - 1];
+    if (before) this.lines.push({ line: 0, spans: [], text: gap(before.line + 1, first - 1) });
     const lines = text.split("\n");
     const colors = colorLines(lines, this.path);
     lines.forEach((each, index) => {
@@ -59,4 +56,10 @@ export class SourceFile {
       this.lines.push({ line, spans: [], text: "" });
     }
   }
+}
+
+function gap(first: number, last: number): string {
+  return first === last
+    ? `⋯ line ${first} is not in the page`
+    : `⋯ lines ${first}–${last} are not in the page`;
 }

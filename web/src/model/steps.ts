@@ -12,9 +12,6 @@ export interface Step {
   decisions: number[];
 }
 
-/** Words of a passed check: control stays on the line, and other edges do not return. */
-const PASSED_CHECK = "goes on";
-
 export function steps(graph: Graph, path: DagEdge[]): Step[] {
   const steps: Step[] = [];
   const taken = path.filter((edge) => edge.kind !== DagKind.Start);
@@ -27,11 +24,11 @@ export function steps(graph: Graph, path: DagEdge[]): Step[] {
   return steps;
 }
 
-/** What is decided at a step, in words. */
+/** What is decided at a step, in words, and how often the run decides so. */
 export function outcome(graph: Graph, step: Step): string {
   const words = step.decisions
-    .map((edge) => graph.edges[edge]!.words)
-    .filter((text) => text !== PASSED_CHECK);
+    .filter((edge) => graph.isShown(edge))
+    .map((edge) => graph.edges[edge]!.words + graph.share(edge));
   return words.length > 0 ? "→ " + words.join(", ") : "";
 }
 
@@ -55,7 +52,18 @@ export function ending(graph: Graph, path: DagEdge[]): string {
 export function beginning(graph: Graph, path: DagEdge[]): string {
   const first = path[0];
   if (!first || first.kind !== DagKind.Start) return "from the entry";
-  return `from the loop at ${blockName(graph, first.number)}`;
+  const name = blockName(graph, first.number);
+  return graph.isLoopHead(first.number)
+    ? `from the loop at ${name}`
+    : `from ${name}, where the previous path was cut`;
+}
+
+/** The first decision of a path that the run made in several ways, as a number of an edge. */
+export function firstChoice(graph: Graph, path: DagEdge[]): number | undefined {
+  return path.find(
+    (edge) =>
+      edge.kind !== DagKind.Start && graph.isDecided(edge.from) && graph.isShown(edge.number),
+  )?.number;
 }
 
 /** A block as its first line, if it has one. */

@@ -4,8 +4,8 @@
 import { exact, grouped, percent } from "../data/numbers";
 import type { ChosenPath, Reader, RanFunction } from "../model/function";
 import { isLeft } from "../model/paths";
-import { mispredictions } from "../model/decisions";
-import { beginning, ending, outcome, steps, type Step } from "../model/steps";
+import { label, misprediction } from "../model/decisions";
+import { beginning, ending, firstChoice, outcome, steps, type Step } from "../model/steps";
 import type { State, Store } from "../state";
 import { element } from "./dom";
 import { GraphPane } from "./graph";
@@ -16,11 +16,14 @@ export class FunctionView {
   readonly root: HTMLElement;
   private readonly title = element("div", { class: "function-title" });
   private readonly about = element("div", { class: "path-title", role: "status" });
+  private readonly panes: HTMLElement;
   private readonly paths: PathsPane;
   private readonly graph: GraphPane;
   private readonly source: SourcePane;
   private path: ChosenPath | null = null;
   private steps: Step[] = [];
+  /** The step in view, which is a step of the path. */
+  private step = 0;
 
   constructor(
     private readonly reader: Reader,
@@ -35,11 +38,18 @@ export class FunctionView {
       choose: (block) => this.chooseBlock(block),
     });
     this.source = new SourcePane(reader, (step) => store.set({ step }));
+    this.panes = element(
+      "div",
+      { class: "panes" },
+      this.paths.root,
+      this.graph.root,
+      this.source.root,
+    );
     this.root = element(
       "main",
       { class: "function", id: "function" },
       element("div", { class: "titles" }, this.title, this.about),
-      element("div", { class: "panes" }, this.paths.root, this.graph.root, this.source.root),
+      this.panes,
     );
   }
 
@@ -50,16 +60,18 @@ export class FunctionView {
       (fn.paths.length > 0 ? fn.paths.numbers[fn.paths.hottest(0, fn.paths.length)]! : null);
     this.path = number === null ? null : this.find(fn, number);
     this.steps = this.path ? steps(fn.graph, this.path.edges) : [];
-    const step = Math.min(state.step, Math.max(0, this.steps.length - 1));
+    const step = state.step ?? this.firstDecision();
+    this.step = Math.max(0, Math.min(Math.trunc(step), this.steps.length - 1));
+    this.panes.classList.toggle("no-paths", fn.paths.length === 0);
     this.drawTitles(fn);
     this.paths.show(fn, this.path);
-    this.graph.show(fn, this.path, this.steps[step] ?? null);
-    this.source.show(fn, this.path, this.steps, step);
+    this.graph.show(fn, this.path, this.steps[this.step] ?? null);
+    this.source.show(fn, this.path, this.steps, this.step);
   }
 
   /** Goes along the path, or to another path of the list. */
   move(key: string): boolean {
-    const { step } = this.store.state;
+    const { step } = this;
     switch (key) {
       case "ArrowRight":
         return this.goToStep(step + 1);
@@ -104,9 +116,17 @@ export class FunctionView {
     return edges.length === 0 ? null : { fn, number, index: fn.paths.indexOf(number), edges };
   }
 
-  private choosePath(index: number): void {
-    const fn = this.reader.function(this.store.state.fn);
-    this.store.set({ path: fn.paths.numbers[index]!, step: 0 });
+  /** The step with the path's marked decision, or with its first choice. */
+  private firstDecision(): number {
+    if (!this.path) return 0;
+    const { fn, edges, index } = this.path;
+    const wrong = index < 0 ? null : misprediction(fn.paths, edges, index);
+    const edge = wrong?.edge.number ?? firstChoice(fn.graph, edges);
+    return this.steps.findIndex(({ decisions }) => edge !== undefined && decisions.includes(edge));
+  }
+
+  private choosePath(path: bigint): void {
+    this.store.set({ path, step: null });
   }
 
   private chooseBlock(block: number): void {
@@ -120,8 +140,8 @@ export class FunctionView {
   }
 
   private goToPath(step: number): boolean {
-    const index = this.path ? this.paths.neighbor(this.path.index, step) : undefined;
-    if (index !== undefined) this.choosePath(index);
+    const path = this.path ? this.paths.neighbor(this.path.number, step) : undefined;
+    if (path !== undefined) this.choosePath(path);
     return true;
   }
 
@@ -139,38 +159,49 @@ export class FunctionView {
       element(
         "span",
         { class: "detail" },
-        `${percent(fn.instructions, total)} of the run · called ${grouped(fn.calls)} times`,
+        `${percent(fn.instructions, total)} of the run · called ${this.reader.profile.about}${grouped(fn.calls)} times`,
       ),
     );
     const { path } = this;
     if (!path) {
       this.about.replaceChildren(
         fn.paths.length === 0
-          ? "Edges were counted in this function, not paths."
+          ? "Edges were counted, so no path is shown."
           : "There is no such path.",
       );
       return;
     }
-    const wrong = path.index < 0 ? [] : mispredictions(fn.paths, path.edges, path.index);
-    const notes = wrong.slice(0, 2).map(({ edge, expected }) => {
-      const { place, words } = fn.graph.edges[edge.number]!;
-      return element(
-        "span",
-        { class: "unexpected-note" },
-        `◆ line ${place?.line ?? "?"}: this path → ${words}; ` +
-          `edge counts alone predict → ${expected}`,
-      );
-    });
-    this.about.replaceChildren(element("b", {}, `p${path.number} `), this.sentence(path), ...notes);
+    this.about.replaceChildren(
+      element("b", {}, `p${path.number} `),
+      this.sentence(path),
+      this.mark(path) ?? "",
+    );
+  }
+
+  /** Where the edge counts leave a path that they miss. */
+  private mark({ fn, edges, index }: ChosenPath): HTMLElement | null {
+    const wrong = index < 0 ? null : misprediction(fn.paths, edges, index);
+    if (!wrong) return null;
+    const { place } = fn.graph.edges[wrong.edge.number]!;
+    const words = label(fn.graph, wrong.edge);
+    return element(
+      "span",
+      { class: "unexpected-note" },
+      `◆ line ${place?.line ?? "?"}: this path → ${words}; ` +
+        `edge counts alone predict → ${wrong.expected}`,
+    );
   }
 
   private sentence(path: ChosenPath): string {
     const { paths, graph } = path.fn;
     const start = beginning(graph, path.edges);
     const end = isLeft(graph, path.edges) ? "is left in a call" : ending(graph, path.edges);
-    if (path.index < 0) return `never ran: ${start}, ${end}`;
     const { index } = path;
-    const predicted = paths.predicted[index]!;
+    const predicted = paths.predictionOf(path.number);
+    if (index < 0) {
+      const byEdges = predicted > 0n ? ` · edge counts predict ${grouped(predicted)}` : "";
+      return `never ran: ${start}, ${end}${byEdges}`;
+    }
     const byEdges =
       predicted === 0n
         ? "edge counts would not predict it"
@@ -178,7 +209,7 @@ export class FunctionView {
           ? "edge counts predict it exactly"
           : `edge counts predict ${grouped(predicted)}`;
     const [count, instructions] = [paths.counts[index]!, paths.instructions[index]!];
-    const ran = `ran ${grouped(count)} times, ${grouped(instructions)} instructions each`;
+    const ran = `ran ${this.reader.profile.about}${grouped(count)} times, ${grouped(instructions)} instructions each`;
     return `${ran}: ${start}, ${end} · ${byEdges}`;
   }
 

@@ -73,7 +73,7 @@ export class GraphPane {
     this.step = step;
     if (isNew) this.layOutAgain();
     const target = step?.block ?? (isNewPath ? path?.edges[0]?.to : undefined);
-    if (target !== undefined) this.reveal(target, isNewPath);
+    if (target !== undefined) this.reveal(target);
     this.draw();
   }
 
@@ -101,7 +101,7 @@ export class GraphPane {
     this.draw();
   }
 
-  private reveal(block: number, always: boolean): void {
+  private reveal(block: number): void {
     const box = this.layout?.boxes[block];
     if (!box) return;
     const [x, y] = [box.x * this.scale, box.y * this.scale];
@@ -111,7 +111,6 @@ export class GraphPane {
       y >= scrollTop &&
       x + NODE_WIDTH * this.scale <= scrollLeft + clientWidth &&
       y + NODE_HEIGHT * this.scale <= scrollTop + clientHeight;
-    if (isVisible && !always) return;
     if (!isVisible)
       this.scroller.scrollTo(
         x - clientWidth / 2 + (NODE_WIDTH * this.scale) / 2,

@@ -10,7 +10,14 @@ export class Header {
   readonly search: HTMLInputElement;
   private readonly tabs = new Map<View, HTMLElement>();
 
-  constructor(profile: Profile, store: Store, onSearch: (text: string) => void, help: () => void) {
+  /** `onSearch` filters the overview, and `onEnter` opens its first match. */
+  constructor(
+    profile: Profile,
+    store: Store,
+    onSearch: (text: string) => void,
+    onEnter: () => void,
+    help: () => void,
+  ) {
     this.search = element("input", {
       type: "search",
       id: "search",
@@ -24,10 +31,13 @@ export class Header {
       onSearch(this.search.value);
       this.search.focus();
     });
-    const views: [View, string][] = [
-      ["overview", "Overview"],
-      ["function", "Function"],
-    ];
+    this.search.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || store.state.view !== "overview") return;
+      this.search.blur();
+      onEnter();
+    });
+    const views: [View, string][] = [["overview", "Overview"]];
+    if (profile.functionCount > 0) views.push(["function", "Function"]);
     if (profile.head.has_loops) views.push(["loops", "Loops"]);
     if (profile.head.has_variation) views.push(["variation", "Variation"]);
     for (const [view, name] of views) {

@@ -4,6 +4,7 @@
 import { percent, plural } from "../data/numbers";
 import { decisions, type Decision } from "../model/decisions";
 import type { RanFunction } from "../model/function";
+import { DagKind } from "../model/graph";
 import type { Prefix } from "../model/paths";
 import { element } from "./dom";
 
@@ -91,12 +92,13 @@ export class Icicle {
     width: number,
     depth: number,
   ): HTMLElement {
-    const { prefix, label, line, expected } = decision;
+    const { prefix, edge, label, line, expected } = decision;
     const at = line > 0 ? `${line} → ` : "";
     const share = percent(decision.weight, fn.paths.weight(0, fn.paths.length));
     const wrong = expected === null ? "" : `\nEdge counts alone would predict ${expected} here.`;
     const paths = plural(prefix.last - prefix.first, "path");
-    const title = `${at}${label}\n${share} of the function's instructions, ${paths}${wrong}`;
+    const often = edge.kind === DagKind.Start ? "" : fn.graph.share(edge.number);
+    const title = `${at}${label}${often}\n${share} of the function's instructions, ${paths}${wrong}`;
     const classes = [
       "node",
       contains(prefix, this.path) ? "on-path" : "",

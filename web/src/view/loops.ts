@@ -3,6 +3,7 @@
 
 import { brief, exact, grouped, percent, plural } from "../data/numbers";
 import type { LoopRecord, LoopsDocument } from "../data/streams";
+import type { StreamWire } from "../data/wire";
 import { button, classNames, element } from "./dom";
 import { Rows } from "./rows";
 
@@ -16,10 +17,11 @@ export class LoopsView {
   private readonly about = element("div", { class: "detail-body", role: "status" });
   private readonly drawing = element("div", { class: "icicle-drawing" });
   private document: LoopsDocument | null = null;
+  private functions: number[] = [];
   private loop: LoopRecord | null = null;
   private zoom: number | null = null;
 
-  constructor(private readonly open: (name: string, path: number) => void) {
+  constructor(private readonly open: (fn: number, path: number) => void) {
     this.rows = new Rows({
       name: "Loops",
       height: ROW,
@@ -53,9 +55,10 @@ export class LoopsView {
     );
   }
 
-  show(document: LoopsDocument): void {
+  show({ document, functions }: StreamWire<LoopsDocument>): void {
     if (this.document === document) return;
     this.document = document;
+    this.functions = functions;
     this.rows.show(document.loops.length, 0);
     if (document.loops.length > 0) this.choose(0);
   }
@@ -91,7 +94,7 @@ export class LoopsView {
       ),
       findings.length > 0 ? element("ul", {}, ...findings) : "",
       button("Show the first path", "Show the hottest path of this loop", () =>
-        this.open(loop.function, loop.paths[0]?.id ?? 0),
+        this.open(this.functions[row]!, loop.paths[0]?.id ?? 0),
       ),
       button("All sequences", "Leave the zoom", () => {
         this.zoom = null;

@@ -29,33 +29,38 @@ export class Overview {
       height: ROW,
       render: (row) => this.functionRow(row),
       select: (row) => this.chooseFunction(row),
-      empty: "No function matches.",
+      empty: profile.functionCount === 0 ? "No function ran." : "No function matches.",
     });
     this.paths = new Rows({
       name: "Hottest paths",
       height: ROW,
       render: (row) => this.pathRow(row),
       select: (row) => this.choosePath(row),
-      empty: this.emptyPaths(),
+      empty: profile.functionCount === 0 ? "No path ran." : "No path matches.",
     });
+    const hasPaths = profile.head.unit === "paths";
+    const names = hasPaths
+      ? ["share", "calls", "paths", "missed", "function"]
+      : ["share", "calls", "function"];
     this.root = element(
       "main",
-      { class: "overview", id: "overview" },
+      { class: classNames("overview", !hasPaths && "no-paths"), id: "overview" },
       this.summary(),
       element(
         "section",
         { class: "panel", "aria-labelledby": "functions-title" },
         element("h2", { id: "functions-title" }, "Hottest functions ", this.functionCount),
-        columns("share", "calls", "paths", "missed", "function"),
+        columns(...names),
         this.functions.root,
       ),
-      element(
-        "section",
-        { class: "panel", "aria-labelledby": "paths-title" },
-        element("h2", { id: "paths-title" }, "Hottest paths ", this.pathCount),
-        columns("share", "count", "length", "path"),
-        this.paths.root,
-      ),
+      hasPaths &&
+        element(
+          "section",
+          { class: "panel", "aria-labelledby": "paths-title" },
+          element("h2", { id: "paths-title" }, "Hottest paths ", this.pathCount),
+          columns("share", "count", "length", "path"),
+          this.paths.root,
+        ),
     );
     this.filter("");
   }
@@ -80,36 +85,42 @@ export class Overview {
         : all(never_ran.names).filter((index) =>
             matches(never_ran.names[index]!, never_ran.files[index]!),
           );
-    const quiet =
-      this.neverRan.length > 0 ? `, and ${grouped(this.neverRan.length)} that never ran` : "";
-    this.functionCount.textContent = grouped(this.listedFunctions.length) + quiet;
+    const [ran, never] = [this.listedFunctions.length, this.neverRan.length];
+    this.functionCount.textContent =
+      never > 0 ? `${grouped(ran)} ran, ${grouped(never)} never ran` : grouped(ran);
+    const [listed, hottest] = [this.listedPaths.length, hot.functions.length];
     this.pathCount.textContent =
-      this.listedPaths.length > 0 ? `the first ${grouped(this.listedPaths.length)}` : "";
+      listed < hottest
+        ? `${grouped(listed)} of the ${grouped(hottest)} hottest`
+        : `the ${grouped(hottest)} hottest`;
     this.functions.show(this.listedFunctions.length + this.neverRan.length);
     this.paths.show(this.listedPaths.length);
   }
 
-  private emptyPaths(): string {
-    return this.profile.head.unit === "edges"
-      ? "Edges were recorded, not paths. Build with --collect paths to see paths."
-      : "No path matches.";
+  /** Opens the first function of the list. */
+  openFirst(): void {
+    this.chooseFunction(0);
   }
 
   private summary(): HTMLElement {
     const { head } = this.profile;
     const { totals, cpu_time, images } = head;
+    const estimated = head.basis === null ? "" : " (estimated)";
     const cards = [
-      card(brief(exact(totals.instructions)), "instructions in woven code"),
+      card(brief(exact(totals.instructions)), `instructions in woven code${estimated}`),
       head.unit === "paths"
         ? card(
             grouped(exact(totals.distinct_paths)),
-            `paths ran, of ${brief(exact(totals.possible_paths))} possible`,
+            `paths ran, of ${brief(exact(totals.possible_paths))} possible${estimated}`,
           )
         : card(
             grouped(exact(totals.distinct_edges)),
-            `edges taken, of ${brief(exact(totals.possible_edges))} possible`,
+            `edges taken, of ${brief(exact(totals.possible_edges))} possible${estimated}`,
           ),
-      card(grouped(totals.functions_run), `functions ran, of ${grouped(totals.functions)} woven`),
+      card(
+        grouped(totals.functions_run),
+        `functions ran, of ${grouped(totals.functions)} woven${estimated}`,
+      ),
     ];
     if (head.unit === "paths") cards.push(this.mispredicted());
     if (cpu_time) {
@@ -130,17 +141,18 @@ export class Overview {
         plural(image.threads, "thread"),
       ].join(" · "),
     );
+    const notes = head.basis === null ? head.notes : [head.basis, ...head.notes];
     return element(
       "section",
       { class: "summary", "aria-label": "Summary" },
       element("div", { class: "cards" }, ...cards),
       this.shares(),
       element("p", { class: "command" }, command.join("; ")),
-      head.notes.length > 0 &&
+      notes.length > 0 &&
         element(
           "ul",
           { class: "notes", "aria-label": "Notes on this run" },
-          ...head.notes.map((note) => element("li", {}, note)),
+          ...notes.map((note) => element("li", {}, note)),
         ),
     );
   }
@@ -149,7 +161,7 @@ export class Overview {
     const { executions, predicted } = this.profile.head.functions;
     const sum = (list: Wire[]): bigint => list.reduce((total, each) => total + exact(each), 0n);
     const [ran, right] = [sum(executions), sum(predicted)];
-    return card(percent(ran - right, ran), "of the path executions: edge counts mispredict them");
+    return card(percent(ran - right, ran), "of path executions mispredicted by edge counts");
   }
 
   private shares(): HTMLElement | null {
@@ -173,15 +185,14 @@ export class Overview {
   }
 
   private functionRow(row: number): (Node | string)[] {
-    const { functions, files, never_ran, totals } = this.profile.head;
+    const { functions, files, never_ran, totals, unit } = this.profile.head;
     const index = this.listedFunctions[row];
     if (index === undefined) {
       const quiet = this.neverRan[row - this.listedFunctions.length]!;
       return [
         element("span", { class: "share-cell" }, "never ran"),
         element("span", {}),
-        element("span", {}),
-        element("span", {}),
+        ...(unit === "edges" ? [] : [element("span", {}), element("span", {})]),
         name(
           never_ran.names[quiet]!,
           place(files.names[never_ran.files[quiet]!], never_ran.lines[quiet]!),
@@ -192,13 +203,18 @@ export class Overview {
     return [
       bar(part, exact(totals.instructions)),
       element("span", { class: "number" }, brief(exact(functions.calls[index]!))),
-      element("span", { class: "number" }, brief(exact(functions.distinct[index]!))),
-      this.missed(index),
+      ...(unit === "edges" ? [] : this.pathCells(index)),
       name(
         functions.names[index]!,
         place(files.names[functions.files[index]!], functions.lines[index]!),
       ),
     ];
+  }
+
+  /** The cells of a function with its paths. */
+  private pathCells(index: number): HTMLElement[] {
+    const distinct = exact(this.profile.head.functions.distinct[index]!);
+    return [element("span", { class: "number" }, brief(distinct)), this.missed(index)];
   }
 
   /** The share of a function's path executions that the edge counts alone predict wrong. */
@@ -222,13 +238,13 @@ export class Overview {
         { class: "number", title: "instructions of one execution" },
         `${grouped(instructions)} ins`,
       ),
-      name(functions.names[hot.functions[index]!]!, `p${hot.numbers[index]}${hot.names[index]}`),
+      name(functions.names[hot.functions[index]!]!, `p${hot.numbers[index]} ${hot.routes[index]}`),
     ];
   }
 
   private chooseFunction(row: number): void {
     const fn = this.listedFunctions[row];
-    if (fn !== undefined) this.store.set({ view: "function", fn, path: null, step: 0 });
+    if (fn !== undefined) this.store.set({ view: "function", fn, path: null, step: null });
   }
 
   private choosePath(row: number): void {
@@ -238,7 +254,7 @@ export class Overview {
       view: "function",
       fn: hot.functions[index]!,
       path: exact(hot.numbers[index]!),
-      step: 0,
+      step: null,
     });
   }
 }

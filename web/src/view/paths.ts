@@ -1,9 +1,10 @@
 // The pane of paths: the icicle, and a list of the paths that ran.
 
 import { brief, grouped, percent } from "../data/numbers";
-import { DagKind } from "../model/graph";
+import { DagKind, type DagEdge } from "../model/graph";
 import type { ChosenPath, RanFunction } from "../model/function";
 import type { Order } from "../model/paths";
+import { beginning } from "../model/steps";
 import { button, element } from "./dom";
 import { Icicle } from "./icicle";
 import { Rows } from "./rows";
@@ -25,10 +26,14 @@ export class PathsPane {
   private readonly order: HTMLSelectElement;
   private readonly filter: HTMLInputElement;
   private fn: RanFunction | null = null;
-  private listed: number[] = [];
+  private path: ChosenPath | null = null;
+  /** The numbers of the listed paths: first those that ran. */
+  private listed: bigint[] = [];
+  /** The edges that all listed paths have. */
+  private shared = new Set<DagEdge>();
 
-  constructor(choose: (path: number) => void, copy: () => void) {
-    this.icicle = new Icicle(choose);
+  constructor(choose: (path: bigint) => void, copy: () => void) {
+    this.icicle = new Icicle((path) => choose(this.fn!.paths.numbers[path]!));
     this.rows = new Rows({
       name: "Paths",
       height: ROW,
@@ -80,65 +85,53 @@ export class PathsPane {
   show(fn: RanFunction, path: ChosenPath | null): void {
     const isNew = fn !== this.fn;
     this.fn = fn;
+    this.path = path;
     if (isNew) {
       this.filter.value = "";
       this.list();
     }
     this.icicle.show(fn, path?.index ?? -1);
-    this.rows.mark(path ? this.listed.indexOf(path.index) : -1);
+    this.rows.mark(this.chosenRow());
   }
 
   /** The path that the list shows before (-1) or after (1) another. */
-  neighbor(path: number, step: number): number | undefined {
+  neighbor(path: bigint, step: number): bigint | undefined {
     return this.listed[this.listed.indexOf(path) + step];
   }
 
   private list(): void {
     const { fn } = this;
     if (!fn) return;
-    const isWanted = this.wanted(fn, this.filter.value.trim().toLowerCase());
-    this.listed = fn.paths.sorted(this.order.value as Order).filter(isWanted);
-    const { length } = fn.paths;
+    const { paths } = fn;
+    const isWanted = wanted(fn, this.filter.value.trim().toLowerCase());
+    const ran = paths
+      .sorted(this.order.value as Order)
+      .map((path) => paths.numbers[path]!)
+      .filter(isWanted);
+    const phantoms = paths.phantoms.filter(isWanted);
+    this.listed = [...ran, ...phantoms];
+    this.shared = sharedEdges(fn, this.listed);
+    const { length } = paths;
+    const count =
+      ran.length === length ? grouped(length) : `${grouped(ran.length)} of ${grouped(length)}`;
     this.heading.textContent =
-      this.listed.length === length
-        ? grouped(length)
-        : `${grouped(this.listed.length)} of ${grouped(length)}`;
-    this.rows.show(this.listed.length);
+      phantoms.length > 0 ? `${count}, and ${grouped(phantoms.length)} that never ran` : count;
+    this.rows.show(this.listed.length, this.chosenRow());
   }
 
-  private wanted(fn: RanFunction, text: string): (path: number) => boolean {
-    const { paths, graph } = fn;
-    const line = /^(?:line\s*)?(\d+)$/.exec(text)?.[1];
-    const number = /^p(\d+)$/.exec(text)?.[1];
-    if (number !== undefined) return (path) => paths.numbers[path] === BigInt(number);
-    if (text === "missed") return (path) => paths.missed(path) > 0n;
-    if (line === undefined) return () => true;
-    const isOnLine = graph.places.map((places) =>
-      places.some((place) => graph.frames(place).some((frame) => frame.line === Number(line))),
-    );
-    return (path) =>
-      paths
-        .edgesOf(paths.numbers[path]!)
-        .some((edge) => isOnLine[edge.to] || (edge.kind !== DagKind.Start && isOnLine[edge.from]));
+  /** The row of the chosen path, or -1. */
+  private chosenRow(): number {
+    return this.path ? this.listed.indexOf(this.path.number) : -1;
   }
 
   private row(row: number): (Node | string)[] {
     const { paths } = this.fn!;
-    const path = this.listed[row]!;
-    const [count, predicted] = [paths.counts[path]!, paths.predicted[path]!];
-    const [part, whole] = [paths.weight(path, path + 1), paths.weight(0, paths.length)];
-    const byEdges =
-      predicted === 0n
-        ? element(
-            "span",
-            { class: "number missed", title: "Edge counts alone would not predict this path" },
-            "◆ missed",
-          )
-        : element(
-            "span",
-            { class: predicted === count ? "number same" : "number" },
-            predicted === count ? "same" : brief(predicted),
-          );
+    const number = this.listed[row]!;
+    const path = paths.indexOf(number);
+    const count = path < 0 ? 0n : paths.counts[path]!;
+    const part = path < 0 ? 0 : paths.weight(path, path + 1);
+    const whole = paths.weight(0, paths.length);
+    const isOwn = (edge: DagEdge): boolean => !this.shared.has(edge);
     return [
       element(
         "span",
@@ -147,31 +140,80 @@ export class PathsPane {
           class: "share-bar",
           style: `width:${((100 * part) / (whole || 1)).toFixed(2)}%`,
         }),
-        element("span", {}, percent(part, whole)),
+        element("span", {}, path < 0 ? "◆ never ran" : percent(part, whole)),
       ),
       element("span", { class: "number", title: grouped(count) }, brief(count)),
-      byEdges,
+      this.byEdges(count, paths.predictionOf(number)),
       element(
         "span",
-        { class: "name" },
-        element("b", {}, `p${paths.numbers[path]}`),
-        element("span", { class: "detail" }, this.route(path)),
+        { class: "name", title: `p${number} ${this.route(number, () => true)}` },
+        element("b", {}, `p${number}`),
+        element("span", { class: "detail" }, this.route(number, isOwn)),
       ),
     ];
   }
 
-  /** The decisions that distinguish a path: those that the run made in several ways. */
-  private route(path: number): string {
+  /** The executions that the edge counts predict, in a cell. */
+  private byEdges(count: bigint, predicted: bigint): HTMLElement {
+    const title = `Edge counts alone would predict ${grouped(predicted)} executions`;
+    if (this.fn!.paths.isMissed(count, predicted)) {
+      const text = predicted === 0n ? "◆ missed" : `◆ ${brief(predicted)}`;
+      return element("span", { class: "number missed", title }, text);
+    }
+    const isSame = predicted === count;
+    const name = isSame ? "number same" : "number";
+    return element("span", { class: name, title }, isSame ? "same" : brief(predicted));
+  }
+
+  /** The decisions of a path that the run made in several ways, of those that `keeps` accepts. */
+  private route(number: bigint, keeps: (edge: DagEdge) => boolean): string {
     const { graph, paths } = this.fn!;
     const words: string[] = [];
-    for (const edge of paths.edgesOf(paths.numbers[path]!)) {
-      if (edge.kind === DagKind.Start) words.push("from the loop");
-      else if (graph.isDecided(edge.from)) {
+    let start = "";
+    for (const edge of paths.edgesOf(number).filter(keeps)) {
+      if (edge.kind === DagKind.Start) start = beginning(graph, [edge]);
+      else if (graph.isDecided(edge.from) && graph.isShown(edge.number)) {
         const { place, words: where } = graph.edges[edge.number]!;
-        const at = place ? `${place.line} ` : "";
-        if (where && where !== "goes on") words.push(`${at}→ ${where}`);
+        words.push(`${place ? `${place.line} ` : ""}→ ${where}`);
       }
     }
-    return words.join(", ");
+    return [...words, start].filter(Boolean).join(", ");
   }
+}
+
+/** A longer list shows all decisions of its paths: finding the shared ones would take too long. */
+const MAX_COMPARED = 20_000;
+
+/** The edges that all of several paths have. */
+function sharedEdges({ paths }: RanFunction, numbers: bigint[]): Set<DagEdge> {
+  const first = numbers[0];
+  if (first === undefined || numbers.length === 1 || numbers.length > MAX_COMPARED)
+    return new Set();
+  let shared = new Set(paths.edgesOf(first));
+  for (const number of numbers) {
+    if (shared.size === 0) break;
+    shared = new Set(paths.edgesOf(number).filter((edge) => shared.has(edge)));
+  }
+  return shared;
+}
+
+/** The paths that a filter keeps. */
+function wanted({ paths, graph }: RanFunction, text: string): (number: bigint) => boolean {
+  const line = /^(?:line\s*)?(\d+)$/.exec(text)?.[1];
+  const wantedNumber = /^p(\d+)$/.exec(text)?.[1];
+  if (wantedNumber !== undefined) return (number) => number === BigInt(wantedNumber);
+  if (text === "missed") {
+    return (number) => {
+      const path = paths.indexOf(number);
+      return path >= 0 && paths.missed(path) > 0n;
+    };
+  }
+  if (line === undefined) return () => true;
+  const isOnLine = graph.places.map((places) =>
+    places.some((place) => graph.frames(place).some((frame) => frame.line === Number(line))),
+  );
+  return (number) =>
+    paths
+      .edgesOf(number)
+      .some((edge) => isOnLine[edge.to] || (edge.kind !== DagKind.Start && isOnLine[edge.from]));
 }

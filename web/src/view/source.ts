@@ -111,9 +111,8 @@ export class SourcePane {
   }
 
   private row(row: number): (Node | string)[] {
-    const { line, spans } = this.source!.lines[row] as SourceLine;
-    if (line === 0)
-      return [element("span", { class: "gap-text" }, "⋯ lines of functions that did not run")];
+    const { line, spans, text } = this.source!.lines[row] as SourceLine;
+    if (line === 0) return [element("span", { class: "gap-text" }, text)];
     const count = this.source!.counts.get(line);
     const lit = this.lit.get(line);
     const order = lit?.steps.map((step) => step + 1) ?? [];
@@ -133,7 +132,7 @@ export class SourcePane {
         {
           class: "margin",
           style: `--heat:${count === undefined ? 0 : heat(count, this.source!.highest).toFixed(2)}`,
-          title: count === undefined ? "" : `${grouped(count)} times`,
+          title: count === undefined ? "" : `${this.reader.profile.about}${grouped(count)} times`,
         },
         count === undefined ? "" : brief(count),
       ),
@@ -170,9 +169,7 @@ export class SourcePane {
   /** Where the step's code was written, and where it was inlined. */
   private drawFrames(path: ChosenPath | null, step: Step | undefined): void {
     if (!path || !step) {
-      this.frames.textContent = path
-        ? "This path has no lines."
-        : "Choose a path to see its lines.";
+      this.frames.textContent = path ? "This path has no lines." : "";
       return;
     }
     const { graph } = path.fn;

@@ -3,6 +3,7 @@
 
 import { brief, grouped, percent, plural } from "../data/numbers";
 import type { TimedPath, VariationDocument } from "../data/streams";
+import type { StreamWire } from "../data/wire";
 import { button, element, shape } from "./dom";
 import { Rows } from "./rows";
 
@@ -14,8 +15,9 @@ export class VariationView {
   private readonly rows: Rows;
   private readonly detail = element("div", { class: "detail-body", role: "status" });
   private list: TimedPath[] = [];
+  private functions: number[] = [];
 
-  constructor(private readonly open: (name: string, path: number) => void) {
+  constructor(private readonly open: (fn: number, path: number) => void) {
     this.rows = new Rows({
       name: "Paths by net variation",
       height: ROW,
@@ -46,8 +48,9 @@ export class VariationView {
     );
   }
 
-  show(document: VariationDocument): void {
+  show({ document, functions }: StreamWire<VariationDocument>): void {
     if (this.list === document.variation) return;
+    this.functions = functions;
     this.list = document.variation;
     this.rows.show(this.list.length, 0);
     if (this.list.length > 0) this.choose(0);
@@ -79,7 +82,7 @@ export class VariationView {
         ),
       ),
       button("Show the path", "Show the path's decisions, graph, and source", () =>
-        this.open(path.function, path.path),
+        this.open(this.functions[row]!, path.path),
       ),
     );
   }

@@ -95,7 +95,9 @@ fn title(profile: &RunProfile, run: &Path) -> String {
     names.truncate(3);
     let run = run.canonicalize().unwrap_or_else(|_| run.to_owned());
     let run = run.file_name().map(|name| name.to_string_lossy());
-    format!("{} · {}", names.join(", "), run.unwrap_or_default())
+    let parts = [names.join(", "), run.unwrap_or_default().into_owned()];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(" · ")
 }
 
 /// Opens a page in the desktop's browser.

@@ -15,6 +15,7 @@ use super::subject::Subject;
 use crate::filter::Filter;
 use crate::notes::{interrupted, sentence};
 use crate::options::Options;
+use crate::samples::basis_words;
 
 /// The version of the document. The page refuses other versions.
 const FORMAT: u32 = 1;
@@ -24,14 +25,15 @@ const FORMAT: u32 = 1;
 pub(super) struct Head<'a> {
     format: u32,
     title: &'a str,
-    version: &'static str,
     unit: &'static str,
+    /// What the reader must know of estimated counts. Absent if the counts are exact.
+    basis: Option<String>,
     images: Vec<ImageRecord<'a>>,
     notes: Vec<String>,
     cpu_time: Option<CpuTimeRecord>,
     totals: Totals,
     shares: Vec<ShareOfPaths>,
-    functions: FunctionTable<'a>,
+    functions: FunctionTable,
     never_ran: Uncounted,
     hot: HotPaths,
     files: FileNames,
@@ -50,17 +52,13 @@ struct ImageRecord<'a> {
 /// The fields have the meaning of the same fields in docs/json.md.
 #[derive(Serialize)]
 struct Totals {
-    path_executions: Exact,
     distinct_paths: Exact,
     possible_paths: Exact,
-    edges_taken: Exact,
     distinct_edges: Exact,
     possible_edges: Exact,
     instructions: Exact,
-    calls: Exact,
     functions: u64,
     functions_run: u64,
-    functions_skipped: u64,
 }
 
 #[derive(Serialize)]
@@ -90,11 +88,11 @@ impl<'a> Head<'a> {
         Head {
             format: FORMAT,
             title: &subject.title,
-            version: env!("CARGO_PKG_VERSION"),
             unit: match run.unit() {
                 Unit::Paths => "paths",
                 Unit::Edges => "edges",
             },
+            basis: basis_words(run.basis),
             images: images(run),
             notes: interrupt
                 .into_iter()
@@ -105,7 +103,7 @@ impl<'a> Head<'a> {
             shares: shares(run, &ids),
             functions,
             never_ran,
-            hot: HotPaths::new(run, names, &ids),
+            hot: HotPaths::new(run, names, &ids, options),
             files: files.names(options),
             has_loops: subject.streams.loops.is_some(),
             has_variation: subject.streams.variation.is_some(),
@@ -151,16 +149,12 @@ fn images(run: &RunProfile) -> Vec<ImageRecord<'_>> {
 fn totals(run: &RunProfile) -> Totals {
     let coverage = coverage(run);
     Totals {
-        path_executions: coverage.path_executions.into(),
         distinct_paths: coverage.distinct_paths.into(),
         possible_paths: coverage.possible_paths.into(),
-        edges_taken: coverage.edges_taken.into(),
         distinct_edges: coverage.distinct_edges.into(),
         possible_edges: coverage.possible_edges.into(),
         instructions: coverage.instructions.into(),
-        calls: coverage.calls.into(),
         functions: coverage.instrumented,
         functions_run: coverage.run,
-        functions_skipped: coverage.skipped_total(),
     }
 }

@@ -1,14 +1,17 @@
 //! The hottest paths of the page's functions, and how many paths make up most of the run.
 
 use holloway_analysis::paths::{Ranked, hottest};
-use holloway_analysis::{FunctionId, RunProfile, Sort};
-use holloway_format::Count;
+use holloway_analysis::trail::is_choice;
+use holloway_analysis::{Function, FunctionId, RunProfile, Sort};
+use holloway_format::{Count, PathId};
 use serde::Serialize;
 use std::collections::HashMap;
 
 use super::exact::Exact;
 use crate::filter::Filter;
-use crate::path_names::short_name;
+use crate::options::Options;
+use crate::terminal::branches::{Branches, KnownBranches};
+use crate::variation::{lines, trail_of};
 
 /// Number of paths in the list of hottest paths.
 const LISTED: usize = 1000;
@@ -20,7 +23,8 @@ const SHARES: [u64; 3] = [50, 90, 99];
 pub(super) struct HotPaths {
     functions: Vec<usize>,
     numbers: Vec<Exact>,
-    names: Vec<String>,
+    /// The lines of each path, and its rarest outcome: `lines 12–30, 19 → line 22`.
+    routes: Vec<String>,
     counts: Vec<Exact>,
     instructions: Vec<Exact>,
 }
@@ -34,7 +38,12 @@ pub(super) struct ShareOfPaths {
 
 impl HotPaths {
     /// The hottest paths of these functions. They name functions by their index in `ids`.
-    pub(super) fn new(run: &RunProfile, names: &Filter<'_>, ids: &[FunctionId]) -> HotPaths {
+    pub(super) fn new(
+        run: &RunProfile,
+        names: &Filter<'_>,
+        ids: &[FunctionId],
+        options: &Options<'_>,
+    ) -> HotPaths {
         let indices: HashMap<FunctionId, usize> = ids.iter().copied().zip(0..).collect();
         let choose = |id: FunctionId| match indices.contains_key(&id) {
             true => names.paths(run, id),
@@ -42,15 +51,54 @@ impl HotPaths {
         };
         let paths = hottest(run, Sort::Instructions, Some(LISTED), &choose).paths;
         let paths = || paths.iter();
-        let name = |path: &holloway_analysis::paths::HotPath| {
-            short_name(run.function(path.function), path.path)
+        let known = KnownBranches::default();
+        let route = |path: &holloway_analysis::paths::HotPath| {
+            let function = run.function(path.function);
+            let branches = known.branches(&function.map, options.cwd.as_deref());
+            route(function, &branches, path.path)
         };
         HotPaths {
             functions: paths().map(|path| indices[&path.function]).collect(),
             numbers: paths().map(|path| path.path.0.into()).collect(),
-            names: paths().map(name).collect(),
+            routes: paths().map(route).collect(),
             counts: paths().map(|path| path.count.into()).collect(),
             instructions: paths().map(|path| path.instructions.into()).collect(),
+        }
+    }
+}
+
+/// The lines of a path and its rarest outcome: that of its decisions which the run took least often,
+/// compared with the other ways of the same block.
+fn route(function: &Function, branches: &Branches<'_>, path: PathId) -> String {
+    let trail = trail_of(function, path);
+    let lines = match trail.as_ref().and_then(|trail| lines(function, trail)) {
+        Some((_, first, last)) if first == last => format!("line {first}"),
+        Some((_, first, last)) => format!("lines {first}–{last}"),
+        None => path.to_string(),
+    };
+    let flow = function.flow();
+    let edges = &function.map.edges;
+    let taken = |edge: usize| u64::try_from(flow.edges[edge]).unwrap_or(0);
+    let path = function.graph().and_then(|graph| graph.path(path));
+    let decided = path.iter().flat_map(|path| &path.edges).filter(|edge| {
+        let from = edges[edge.index()].from as usize;
+        is_choice(edges[edge.index()].outcome) && taken(edge.index()) < u64::from(flow.blocks[from])
+    });
+    let share = |edge: usize| {
+        let whole = u64::from(flow.blocks[edges[edge].from as usize]).max(1);
+        u128::from(taken(edge)) * 1_000_000 / u128::from(whole)
+    };
+    match decided
+        .map(|edge| edge.index())
+        .min_by_key(|&edge| share(edge))
+    {
+        None => lines,
+        Some(edge) => {
+            let place = edges[edge].place;
+            let at = place.map_or(String::new(), |place| format!("{} ", place.line));
+            let number = u32::try_from(edge).unwrap_or(u32::MAX);
+            let word = branches.word(place, &branches.destination(number));
+            format!("{lines}, {at}→ {word}")
         }
     }
 }

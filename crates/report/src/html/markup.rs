@@ -4,6 +4,10 @@
 const SCRIPT: &str = include_str!("bundle/page.js");
 const STYLE: &str = include_str!("bundle/page.css");
 
+/// The page loads nothing, and its only scripts and styles are in the file.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      base-uri 'none'; form-action 'none'";
+
 /// The page with a packed document.
 pub(super) fn page(title: &str, document: &str) -> String {
     let title = escaped(title);
@@ -12,6 +16,7 @@ pub(super) fn page(title: &str, document: &str) -> String {
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title} · Holloway</title>
@@ -53,6 +58,11 @@ mod tests {
     fn a_title_is_text() {
         let page = page("<b> & \"c\"", "");
         assert!(page.contains("<title>&lt;b&gt; &amp; &quot;c&quot; · Holloway</title>"));
+    }
+
+    #[test]
+    fn a_page_may_load_nothing() {
+        assert!(page("", "").contains("content=\"default-src 'none'; script-src"));
     }
 
     #[test]

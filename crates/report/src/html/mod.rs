@@ -8,7 +8,8 @@
 //! line 0            the head: totals, the table of functions, the hottest paths, the files
 //! line 1 …          one line for each function that ran, in the order of the table
 //! next lines        one line for each file, in the order of the head's files
-//! last line         documents of docs/json.md: loops and times of paths, if the run has them
+//! last line         documents of docs/json.md: loops and times of paths, if the run has them, and
+//!                   the indices of the functions of their records
 //! ```
 //! The page reads line 0 when it opens. It reads another line when the user looks at its function
 //! or file. So a page with a million paths opens as fast as a small one.
@@ -28,6 +29,7 @@ mod head;
 mod hot;
 mod markup;
 mod pack;
+mod streams;
 mod subject;
 
 use std::io;
@@ -40,6 +42,7 @@ use crate::options::Options;
 use files::FileTable;
 use function::FunctionRecord;
 use head::Head;
+use streams::FunctionIndices;
 pub use subject::{Streams, Subject};
 
 /// Returns the page of a run. [`Options::function`] and [`Options::code`] select its functions.
@@ -65,13 +68,6 @@ pub fn page(run: &RunProfile, subject: &Subject, options: &Options<'_>) -> io::R
     for file in files.records(run, &names, &ids) {
         document.add(&file)?;
     }
-    document.add_line(&streams(&subject.streams))?;
+    document.add_line(&FunctionIndices::new(run, &ids).line(&subject.streams)?)?;
     Ok(markup::page(&subject.title, &document.packed()?))
-}
-
-/// The last line: an object with the documents of the streams.
-fn streams(streams: &Streams) -> String {
-    let document = |text: &Option<String>| text.as_deref().unwrap_or("null").trim().to_owned();
-    let (loops, variation) = (document(&streams.loops), document(&streams.variation));
-    format!("{{\"loops\":{loops},\"variation\":{variation}}}")
 }

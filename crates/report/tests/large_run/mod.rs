@@ -32,15 +32,18 @@ fn diamonds(name: &str, line: u32, n: u32) -> FunctionMap {
 
 /// A run with a million distinct paths in 100,000 functions. As in real programs, few of the
 /// functions ran. The counts are pseudorandom and of all sizes up to a million.
-pub(crate) fn large_run() -> RunProfile {
-    let ran = (0..RAN).map(|number| {
+///
+/// `part` divides the number of functions: 10 gives a tenth of the run.
+pub(crate) fn large_run(part: u32) -> RunProfile {
+    let (all, ran_functions) = (FUNCTIONS / part, RAN / part);
+    let ran = (0..ran_functions).map(|number| {
         diamonds(
             &format!("module{}::ran_{number}", number % 90),
             7 * number,
             9,
         )
     });
-    let never = (RAN..FUNCTIONS).map(|number| {
+    let never = (ran_functions..all).map(|number| {
         diamonds(
             &format!("module{}::never_{number}", number % 900),
             9 * number,
@@ -49,7 +52,7 @@ pub(crate) fn large_run() -> RunProfile {
     });
     let image = image("large", vec![module("large", ran.chain(never).collect())]);
     let mut profile = profile(&image, 1, &[]);
-    for function in 0..RAN {
+    for function in 0..ran_functions {
         let count = |path: u64| {
             let hash = (path + u64::from(function) * PATHS).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             1 + (hash >> 44 >> (hash & 15))

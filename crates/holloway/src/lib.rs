@@ -29,6 +29,7 @@ mod link_host;
 mod loading;
 mod missing_profile;
 mod notices;
+mod output_file;
 mod printing;
 mod profile_directory;
 mod progress;

@@ -7,13 +7,13 @@ use std::process::ExitCode;
 
 use holloway_analysis::RunProfile;
 use holloway_analysis::variation::VariationRun;
-use holloway_collect::files::write_atomically;
 use holloway_report::budget::{self as report, Limit, Results, Runs};
+use holloway_report::notes::sentence;
 
 use crate::cli::check::{CheckArgs, CheckFormat};
 use crate::failure::{BROKEN_LIMIT, Failure, Result};
 use crate::printing::{source, unfiltered, write_out};
-use crate::{latest, loading};
+use crate::{latest, loading, output_file};
 
 /// Checks a run, and writes the results before it fails.
 ///
@@ -34,6 +34,10 @@ pub(crate) fn main(args: &CheckArgs) -> Result<ExitCode> {
         times: checked.times(),
         baseline: baseline.as_ref(),
     };
+    refuse_damage(&run, checked.profile())?;
+    if let (Some(run), Some(profile)) = (&args.baseline, &baseline) {
+        refuse_damage(run, profile)?;
+    }
     let source = source();
     let options = unfiltered(None, crate::cli::ColorWhen::Never, &source);
     let check = |limit: &Limit| {
@@ -61,11 +65,26 @@ pub(crate) fn main(args: &CheckArgs) -> Result<ExitCode> {
     })
 }
 
+/// Refuses a run that lacks counts: limits would be kept because something is missing.
+///
+/// # Errors
+/// If the run is refused.
+fn refuse_damage(run: &Path, profile: &RunProfile) -> Result<()> {
+    let mut damage = profile.damage.iter();
+    match damage.find(|note| note.sample().is_none()) {
+        Some(note) => Err(Failure::new(format_args!(
+            "limits need a whole run, and {} is not whole: {}; record it again",
+            run.display(),
+            sentence(note)
+        ))),
+        None => Ok(()),
+    }
+}
+
 fn write_junit(results: &Results, file: &Path) -> Result<()> {
     let mut bytes = Vec::new();
     report::junit(results, &mut bytes).map_err(Failure::new)?;
-    write_atomically(file, &bytes)?;
-    Ok(())
+    output_file::write_bytes(file, &bytes)
 }
 
 /// A run to check.

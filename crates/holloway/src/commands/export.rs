@@ -1,7 +1,6 @@
 //! `holloway export --format F [-o FILE] [RUN]`: writes a run as a file for other programs.
 
 use std::io::{self, IsTerminal as _, Write};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -10,15 +9,13 @@ use holloway_analysis::variation::VariationRun;
 use holloway_report::Options;
 use holloway_report::export::{self, Content, ExportError, ExportRun, Format, Weight};
 use holloway_report::json;
-use tempfile::Builder;
+use holloway_report::notes::sentence;
 
 use crate::cli::{ColorWhen, ExportArgs};
 use crate::failure::{Failure, Result};
+use crate::output_file::{self, cannot_write};
 use crate::printing::{check_selection, code_filter, source, unfiltered, warn_partly};
-use crate::{latest, loading};
-
-/// Permissions of a new file, before the process's mask takes its part.
-const MODE: u32 = 0o666;
+use crate::{latest, loading, status};
 
 /// Exports the run that the user names, or the latest run.
 ///
@@ -108,6 +105,9 @@ fn export_counts(
     variation: Option<&VariationRun>,
     options: &Options<'_>,
 ) -> Result<()> {
+    for note in run.damage.iter().filter(|note| note.sample().is_none()) {
+        status::warn(&format!("the export lacks counts: {}", sentence(note)));
+    }
     check_selection(&[run], options)?;
     let export = ExportRun {
         run,
@@ -150,38 +150,7 @@ fn write(
             written => written.map_err(|error| failure(Path::new("standard output"), error)),
         };
     };
-    // A pipe or a device cannot be replaced by a file.
-    let is_special = std::fs::metadata(path).is_ok_and(|file| !file.is_file());
-    match is_special {
-        true => {
-            let file = std::fs::File::options().write(true).open(path);
-            let mut out = io::BufWriter::new(file.map_err(|error| cannot_write(path, &error))?);
-            let written = content(&mut out).and_then(|()| Ok(out.flush()?));
-            written.map_err(|error| failure(path, error))
-        }
-        false => write_new(path, content),
-    }
-}
-
-/// Writes a temporary file beside `path`, and gives it this name.
-fn write_new(
-    path: &Path,
-    content: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<(), ExportError>,
-) -> Result<()> {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let mut builder = Builder::new();
-    builder.permissions(std::fs::Permissions::from_mode(MODE));
-    let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")));
-    let file = file.map_err(|error| cannot_write(path, &error))?;
-    let mut out = io::BufWriter::new(file);
-    let written = content(&mut out).and_then(|()| Ok(out.flush()?));
-    written.map_err(|error| failure(path, error))?;
-    let file = out
-        .into_inner()
-        .map_err(|error| cannot_write(path, error.error()))?;
-    let persisted = file.persist(path);
-    persisted.map_err(|error| cannot_write(path, &error.error))?;
-    Ok(())
+    output_file::write(path, content, |error| failure(path, error))
 }
 
 fn failure(path: &Path, error: ExportError) -> Failure {
@@ -193,8 +162,4 @@ fn failure(path: &Path, error: ExportError) -> Failure {
         | ExportError::NeedsFunction
         | ExportError::SeveralFunctions { .. } => Failure::usage(error),
     }
-}
-
-fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(format_args!("cannot write {}: {error}", path.display()))
 }

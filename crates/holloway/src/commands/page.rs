@@ -5,14 +5,13 @@ use std::process::{Command, Stdio};
 
 use holloway_abi::{Kind, Unit};
 use holloway_analysis::RunProfile;
-use holloway_collect::files::write_atomically;
 use holloway_report::html::{self, Streams, Subject};
 use holloway_report::{LoopsOptions, Options, json};
 
 use crate::cli::ReportArgs;
 use crate::failure::{Failure, Result};
 use crate::printing::{check_selection, code_filter, options, rank_options, source};
-use crate::{loading, status};
+use crate::{loading, output_file, status};
 
 /// The program that opens a file in the desktop's browser.
 const OPENER: &str = "xdg-open";
@@ -37,7 +36,7 @@ pub(crate) fn write(args: &ReportArgs, run: &Path, file: &Path) -> Result<()> {
     };
     let page = html::page(&profile, &subject, &options)
         .map_err(|error| Failure::new(format_args!("cannot make the page: {error}")))?;
-    write_atomically(file, page.as_bytes())?;
+    output_file::write_bytes(file, page.as_bytes())?;
     status::line("Wrote", &status::shown(file).to_string());
     match args.open {
         true => open(file),

@@ -166,6 +166,23 @@ fn limits_that_cannot_be_checked_are_errors() {
         "no function matches",
     );
     check("measure = 'calls';max = 1;crate = 'none'", "none");
+    let (_, runs) = recorded();
+    let damaged = project.path().join("damaged");
+    std::fs::create_dir_all(&damaged).unwrap();
+    for entry in std::fs::read_dir(&runs[1]).unwrap() {
+        let from = entry.unwrap().path();
+        if from.is_file() {
+            let bytes = std::fs::read(&from).unwrap();
+            let is_profile = from.extension().is_some_and(|end| end == "hwp");
+            let kept = bytes.len() - if is_profile { 4 } else { 0 };
+            std::fs::write(damaged.join(from.file_name().unwrap()), &bytes[..kept]).unwrap();
+        }
+    }
+    let file = budget(project, "calls.toml", &["measure = 'calls';min = 0"]);
+    let damaged = project
+        .holloway(&format!("check {file} damaged"))
+        .exits(125);
+    damaged.fails_with("limits need a whole run");
     let missing = project.holloway("check missing.toml large").exits(125);
     missing.fails_with("cannot read missing.toml");
 }

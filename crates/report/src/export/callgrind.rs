@@ -14,7 +14,7 @@ use holloway_analysis::edges::target;
 use holloway_analysis::trail::{first_place, last_place};
 use holloway_format::{Count, EdgeKind, Outcome, Place};
 
-use super::run::{EXPORTER, ExportRun, Result};
+use super::run::{EXPORTER, ExportRun, Result, one_line};
 use crate::filter::Filter;
 
 /// A line: its file's name, and its number.
@@ -211,6 +211,6 @@ impl Ids {
         }
         let id = self.0.len() + 1;
         self.0.insert(key, id);
-        format!("({id}) {name}")
+        format!("({id}) {}", one_line(name))
     }
 }

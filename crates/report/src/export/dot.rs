@@ -10,7 +10,7 @@ use holloway_analysis::{Function, FunctionId};
 use holloway_flow::PathEnd;
 use holloway_format::{BlockMap, Count, EdgeKind};
 
-use super::run::{ExportError, ExportRun, Result};
+use super::run::{ExportError, ExportRun, Result, one_line};
 use super::words::PathWords;
 use crate::filter::Filter;
 use crate::numbers::grouped;
@@ -161,5 +161,6 @@ fn only_function(export: &ExportRun<'_>, names: &Filter<'_>) -> Result<FunctionI
 /// A string of DOT.
 fn quoted(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-    format!("\"{}\"", text.replace('\n', "\\n"))
+    let lines: Vec<String> = text.split('\n').map(one_line).collect();
+    format!("\"{}\"", lines.join("\\n"))
 }

@@ -7,13 +7,13 @@ use holloway_format::Count;
 use lcov::Record;
 
 use super::coverage::{BranchCoverage, FileCoverage, Share, coverage};
-use super::run::{ExportRun, Result};
+use super::run::{ExportRun, Result, one_line};
 
 /// Writes a section for each file. A comma in the name of a function becomes `;`, because a comma
 /// ends the name.
 pub(super) fn write(export: &ExportRun<'_>, out: &mut dyn Write) -> Result<()> {
     for (path, file) in coverage(export) {
-        let path = PathBuf::from(path);
+        let path = PathBuf::from(one_line(&path));
         for record in records(path, &file) {
             writeln!(out, "{record}")?;
         }
@@ -28,7 +28,7 @@ fn records(path: PathBuf, file: &FileCoverage) -> Vec<Record> {
         },
         Record::SourceFile { path },
     ];
-    let function_name = |name: &str| name.replace(", ", ";").replace(',', ";");
+    let function_name = |name: &str| one_line(name).replace(", ", ";").replace(',', ";");
     records.extend(
         file.functions
             .keys()

@@ -120,3 +120,8 @@ impl ExportRun<'_> {
         }
     }
 }
+
+/// A name for a format of lines: control characters become spaces.
+pub(super) fn one_line(name: &str) -> String {
+    name.replace(char::is_control, " ")
+}

@@ -18,7 +18,7 @@ use std::io::Write;
 use holloway_analysis::Function;
 use holloway_format::{Count, FunctionMap};
 
-use super::run::{ExportRun, Result};
+use super::run::{ExportRun, Result, one_line};
 use crate::filter::Filter;
 
 /// Offsets have 16 bits in this format.
@@ -78,7 +78,7 @@ impl<'a> Body<'a> {
         for ((offset, name), body) in &self.inlined {
             let total = body.total();
             if total > Count::ZERO {
-                writeln!(out, "{indent}{offset}: {name}:{total}")?;
+                writeln!(out, "{indent}{offset}: {}:{total}", one_line(name))?;
                 body.write(depth + 1, out)?;
             }
         }
@@ -96,6 +96,7 @@ pub(super) fn write(export: &ExportRun<'_>, out: &mut dyn Write) -> Result<()> {
     for (_, function) in selected {
         let body = Body::new(function);
         let name = symbol(&function.map.linkage_name, &function.map.name);
+        let name = one_line(name);
         writeln!(out, "{name}:{}:{}", body.total(), function.flow().calls)?;
         body.write(1, out)?;
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use holloway_collect::files::read_regular;
 use holloway_report::budget::{Limit, Measure, Number};
 use holloway_report::{CodeFilter, Glob};
 use regex::Regex;
@@ -68,7 +69,9 @@ impl From<AnyNumber> for Number {
 /// # Errors
 /// If the file cannot be read, is no TOML, or has a limit that nothing could keep or break.
 pub(super) fn read(file: &Path) -> Result<Vec<Limit>> {
-    let text = std::fs::read_to_string(file).cannot(|| format!("read {}", file.display()))?;
+    let bytes = read_regular(file).cannot(|| format!("read {}", file.display()))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::usage(format_args!("{}: not UTF-8", file.display())))?;
     parse(&text).map_err(|wrong| {
         let line = line_of(&text, wrong.at);
         Failure::usage(format_args!("{}:{line}: {}", file.display(), wrong.message))

@@ -1,0 +1,89 @@
+//! Writes the files that users name: completely, or not at all.
+
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use tempfile::Builder;
+
+use crate::failure::{Failure, Result};
+
+/// Permissions of a new file, before the process's mask takes its part.
+const MODE: u32 = 0o666;
+
+/// Writes bytes to a file, as [`write`] does.
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
+    write(
+        path,
+        |out| out.write_all(bytes),
+        |error| cannot_write(path, &error),
+    )
+}
+
+/// Writes a file. A regular file is replaced in one step, also behind a symbolic link. Pipes and
+/// devices are written in place: they cannot be replaced by a file.
+///
+/// # Errors
+/// If the file cannot be written, or `content` fails: `failure` words both.
+pub(crate) fn write<E: From<io::Error>>(
+    path: &Path,
+    content: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<(), E>,
+    failure: impl Fn(E) -> Failure,
+) -> Result<()> {
+    let target = target(path);
+    let is_special = std::fs::metadata(&target).is_ok_and(|file| !file.is_file());
+    let written = match is_special {
+        true => write_in_place(&target, content),
+        false => replace(&target, content),
+    };
+    written.map_err(failure)
+}
+
+/// The failure of a file that cannot be written.
+pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    // The name of a temporary file says nothing to the user.
+    let reason = match std::error::Error::source(error) {
+        Some(source) => source.to_string(),
+        None => error.to_string(),
+    };
+    Failure::new(format_args!("cannot write {}: {reason}", path.display()))
+}
+
+/// The file behind symbolic links. It need not exist.
+fn target(path: &Path) -> PathBuf {
+    if let Ok(target) = path.canonicalize() {
+        return target;
+    }
+    match path.read_link() {
+        Ok(link) => path.parent().unwrap_or(Path::new("")).join(link),
+        Err(_) => path.to_owned(),
+    }
+}
+
+fn write_in_place<E: From<io::Error>>(
+    path: &Path,
+    content: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let mut out = BufWriter::new(File::options().write(true).open(path)?);
+    content(&mut out)?;
+    Ok(out.flush()?)
+}
+
+/// Writes a temporary file beside `path`, and gives it this name.
+fn replace<E: From<io::Error>>(
+    path: &Path,
+    content: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let mut builder = Builder::new();
+    builder.permissions(Permissions::from_mode(MODE));
+    let mut out = BufWriter::new(builder.tempfile_in(folder.unwrap_or(Path::new(".")))?);
+    content(&mut out)?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}

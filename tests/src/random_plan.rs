@@ -1,5 +1,5 @@
-//! Fills plans with random numbers. A plan says what is frequent, and not what is possible. So a
-//! program must print the same with any plan as without one.
+//! Fills plans with random numbers. A plan makes a program faster or slower, but never changes what
+//! it does. So a program must print the same with any plan as without one.
 
 use crate::corpus::Random;
 use anyhow::{Context, Result};

@@ -424,7 +424,7 @@ fn a_file_is_written_completely_or_not_at_all() {
     let refused = try_export(&["--format", "dot", "-o", "kept.dot", "paths"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(
-        refused.stderr.contains("name it with --function"),
+        refused.stderr.contains("choose it with --function"),
         "{}",
         refused.stderr
     );

@@ -52,7 +52,7 @@ pub enum BudgetError {
         "{0} compares paths, and the two builds end them at different places: build both alike"
     )]
     OtherPaths(&'static str),
-    /// There is nothing of which a share could be taken.
+    /// The limit is about a share of some code, and the run has no such code.
     #[error("{0} is a share of nothing: no such code is in the run")]
     Nothing(&'static str),
     /// The limit names code, but its figure compares functions.

@@ -75,7 +75,7 @@ pub(super) fn sentence(checked: &Checked) -> String {
     format!("{}: {}", checked.name(), figure(checked))
 }
 
-/// The figure and what is allowed: `12 (at most 10)`.
+/// The figure, and the limit in brackets: `12 (at most 10)`.
 fn figure(checked: &Checked) -> String {
     format!("{} ({})", checked.value, checked.allowed())
 }

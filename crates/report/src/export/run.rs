@@ -64,7 +64,7 @@ impl fmt::Display for ExportError {
                 "no times of paths were recorded: build with --collect variation, or leave out --weight time",
             ),
             Self::NeedsFunction => f.write_str(
-                "dot draws the graph of one function: name it with --function; `holloway report --view functions` lists those that ran",
+                "dot draws one function: choose it with --function REGEX; `holloway report --view functions` lists the functions that ran",
             ),
             Self::SeveralFunctions { names, count } => {
                 let more = match count - names.len() {

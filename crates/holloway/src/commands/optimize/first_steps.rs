@@ -19,7 +19,7 @@ pub(super) struct Plans {
     pub(super) without_selects: Plan,
 }
 
-/// The builds of the first steps, and what was measured.
+/// The builds with early counts, selects, and late counts; their times; and which of them to keep.
 pub(super) struct FirstSteps {
     pub(super) builds: Builds,
     /// The number of functions that the plan knows.

@@ -351,8 +351,7 @@ fn tables(figures: &[Figures], rounds: NonZeroUsize) -> String {
     }
     table += &row("*geometric mean*", "", figures);
     table += &format!(
-        "\nTimes are CPU times over native: medians of {rounds} rounds. On a busy machine, they are \
-         good to a few\npercent.\n\n{BRANCHES_HEAD}\n\
+        "\nTimes are CPU times over native: medians of {rounds} rounds. They vary by a few percent.\n\n{BRANCHES_HEAD}\n\
          | program | taken, native | compiler | early | holloway | mispredicted, native | compiler | early | holloway |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );

@@ -57,10 +57,9 @@ second cache (tests/workloads/prefetch). The last three are the loops of Figures
 Perelman, Chilimbi, and Calder (2005). Each kernel was trained on smaller data than it was measured
 on. *Loads* is the number of loads in the plan, and *inserted* the number of prefetch instructions
 in the program. *Without* is the CPU time of the kernel with counts, and *with* also has
-prefetches ([how](../optimize.md#prefetches)). Other programs kept the machine busy meanwhile.
+prefetches ([how](../optimize.md#prefetches)).
 
-`holloway optimize` keeps prefetches only where they gain. A kernel applies if prefetches are inserted
-at all.
+`holloway optimize` keeps prefetches only where they gain.
 
 ";
 
@@ -158,12 +157,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
     }
     let mean = geometric_mean(gains.iter().copied());
+    let kept: Vec<f64> = gains.iter().copied().filter(|&gain| gain > 1.0).collect();
+    let mean_of_kept = geometric_mean(kept.iter().copied());
     writeln!(
         table,
         "\nMedians of {} rounds; the ratio is the median of the rounds' ratios. The geometric mean of the\n\
-         {} kernels with prefetches is {mean:.2}.\n\nMeasured on: {}.",
+         {} kernels with prefetches is {mean:.2}, and of the {} that gain {mean_of_kept:.2}.\n\nMeasured on: {}.",
         options.rounds,
         gains.len(),
+        kept.len(),
         machine::description()
     )?;
     println!("{table}");

@@ -6,7 +6,7 @@
 //! Each of these modules computes one answer from these counts: [`paths`], [`trail`],
 //! [`directions`], [`edges`], [`branches`], [`blocks`], [`functions`], [`lines`], [`bounds`],
 //! [`glue_lines`], [`find`], [`coverage`], [`cpu_time`], [`ways`], [`uncovered`], [`predict`], and,
-//! for two runs, [`overlap`]. [`path_name`] names paths by their decisions, and [`divergence`] finds the
+//! for two runs, [`overlap`] and [`diff`]. [`path_name`] names paths by their decisions, and [`divergence`] finds the
 //! decisions that distinguish paths.
 //!
 //! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
@@ -43,6 +43,7 @@ pub mod branches;
 mod chain;
 pub mod coverage;
 pub mod cpu_time;
+pub mod diff;
 pub mod directions;
 pub mod divergence;
 pub mod edges;

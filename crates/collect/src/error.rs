@@ -177,6 +177,60 @@ pub enum RunDirectoryError {
     },
 }
 
+/// Runs could not be merged.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// The output is a directory with files.
+    #[error(
+        "cannot merge into {}: it is not empty, and an earlier run is never overwritten; choose another directory or delete it",
+        directory.display()
+    )]
+    NotEmpty {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// A profile is damaged, so that its counts are not whole.
+    #[error("cannot merge a run that is damaged")]
+    Damaged {
+        /// The damage.
+        note: Box<Note>,
+    },
+    /// A program still runs, or its run was not finished.
+    #[error(
+        "cannot merge {}: its program may still run; when it has ended, `holloway report` finishes the run",
+        profile.display()
+    )]
+    NotFinished {
+        /// The profile.
+        profile: PathBuf,
+    },
+    /// Two runs have different builds of one program.
+    #[error(
+        "cannot merge different builds of {image}, in {} and {}: record both with one build, or compare them with `holloway diff`",
+        first.display(),
+        second.display()
+    )]
+    OtherBuild {
+        /// The program.
+        image: String,
+        /// A run of the first build.
+        first: PathBuf,
+        /// A run of the other build.
+        second: PathBuf,
+    },
+    /// A file could not be copied.
+    #[error("cannot copy {}: {source}", file.display())]
+    Copy {
+        /// The file.
+        file: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// A directory could not be read, or a file could not be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// The program to profile could not be run to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {

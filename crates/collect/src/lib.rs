@@ -46,6 +46,7 @@ pub mod live_phases;
 pub mod load;
 mod lock;
 pub mod memory;
+pub mod merge;
 pub mod notice;
 pub mod observed;
 pub mod path_map;

@@ -20,9 +20,9 @@ mod weave;
 pub(crate) use cargo::{CargoArgs, CargoCommand, CargoHolloway};
 pub(crate) use export::ExportArgs;
 pub(crate) use holloway::{
-    AdviseArgs, CleanArgs, Combine, Command, CompletionsArgs, DemoArgs, EnvFormat, Holloway,
-    ImportArgs, ManArgs, ManagerArgs, MonitorArgs, OverlapArgs, ReportArgs, RunArgs, RunsCommand,
-    ShowEnvArgs, StabilityArgs,
+    AdviseArgs, CleanArgs, Combine, Command, CompletionsArgs, DemoArgs, DiffArgs, EnvFormat,
+    Holloway, ImportArgs, ManArgs, ManagerArgs, MergeArgs, MonitorArgs, OverlapArgs, ReportArgs,
+    RunArgs, RunsCommand, ShowEnvArgs, StabilityArgs, SuiteArgs,
 };
 pub(crate) use stream::{OutputArgs, StreamArgs};
 pub(crate) use view::{

@@ -3,6 +3,7 @@
 //! | code | meaning |
 //! |---|---|
 //! | 1 | `holloway trace verify`: the trace is incomplete or damaged; no [`Failure`] |
+//! | 1 | `holloway diff`: the counts differ; no [`Failure`] |
 //! | 2 | usage error: unknown option, unknown kind of profile |
 //! | 3 | `holloway check`: a limit is broken; no [`Failure`] |
 //! | 101 | cargo: the build failed |
@@ -16,7 +17,7 @@ use std::ffi::OsStr;
 use std::fmt;
 
 use holloway_collect::burst::BurstVariableError;
-use holloway_collect::error::{ImageError, LoadError, RunDirectoryError, StoreError};
+use holloway_collect::error::{ImageError, LoadError, MergeError, RunDirectoryError, StoreError};
 use holloway_link::Fault;
 use holloway_report::notes::sentence;
 use rustix::io::Errno;
@@ -27,6 +28,8 @@ pub(crate) const FAILED: u8 = 125;
 pub(crate) const CANNOT_RUN: u8 = 126;
 /// The exit code if the program to profile does not exist.
 pub(crate) const NOT_FOUND: u8 = 127;
+/// The exit code of `holloway diff` if counts differ.
+pub(crate) const DIFFERENT: u8 = 1;
 /// The exit code of `holloway check` if a limit is broken.
 pub(crate) const BROKEN_LIMIT: u8 = 3;
 /// The exit code of a wrong command line.
@@ -130,6 +133,22 @@ failures! {
     StoreError => |_: &StoreError| FAILED,
     RunDirectoryError => |_: &RunDirectoryError| FAILED,
     BurstVariableError => |_: &BurstVariableError| USAGE,
+}
+
+impl From<MergeError> for Failure {
+    fn from(error: MergeError) -> Self {
+        match error {
+            MergeError::Damaged { note } => Self::new(format_args!(
+                "cannot merge a run that is not whole: {}",
+                sentence(&note)
+            )),
+            MergeError::NotEmpty { .. }
+            | MergeError::NotFinished { .. }
+            | MergeError::OtherBuild { .. }
+            | MergeError::Copy { .. }
+            | MergeError::Store(_) => Self::new(error),
+        }
+    }
 }
 
 impl From<LoadError> for Failure {

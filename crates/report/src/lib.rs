@@ -26,8 +26,10 @@
 
 pub mod advice;
 pub mod budget;
+mod changes;
 pub mod code;
 mod cpu_time;
+pub mod diff;
 pub mod export;
 mod filter;
 pub mod html;
@@ -52,6 +54,8 @@ mod selection;
 mod similar;
 pub mod source;
 pub mod stability;
+pub mod suite;
+mod suite_runs;
 pub mod terminal;
 pub mod thread;
 pub mod trace;

@@ -16,6 +16,29 @@ pub(crate) fn signed(number: i64) -> String {
     format!("{sign}{}", grouped(number.unsigned_abs()))
 }
 
+/// A difference with its sign and thousands separators: `+1,234`, `-5`, `0`.
+pub(crate) fn difference(number: i128) -> String {
+    let sign = match number {
+        0 => "",
+        1.. => "+",
+        _ => "-",
+    };
+    let size = u64::try_from(number.unsigned_abs()).unwrap_or(u64::MAX);
+    format!("{sign}{}", grouped(size))
+}
+
+/// How much `b` is above `a`, in percent of `a`: `+12.5 %`. `None` if `a` is 0.
+pub(crate) fn relative_change(a: impl Into<u64>, b: impl Into<u64>) -> Option<String> {
+    let (a, b) = (a.into(), b.into());
+    let sign = match a.cmp(&b) {
+        std::cmp::Ordering::Less => "+",
+        std::cmp::Ordering::Equal => "",
+        std::cmp::Ordering::Greater => "-",
+    };
+    let share_of_change = share(a.abs_diff(b), a);
+    (a > 0).then(|| format!("{sign}{share_of_change}"))
+}
+
 /// The average of `count` numbers with this sum, as `8.3`.
 pub(crate) fn mean(sum: u128, count: impl Into<u64>) -> String {
     let count = count.into();

@@ -19,19 +19,19 @@ use crate::join::add_up;
 use crate::run::{Function, FunctionId, RunProfile};
 
 /// Counts in ascending order of numbers, without zeros.
-pub(super) type Counts = Vec<(Number, Count)>;
+pub(crate) type Counts = Vec<(Number, Count)>;
 
 /// The counts of all copies of a function.
 #[derive(Default)]
-pub(super) struct GroupCounts {
+pub(crate) struct GroupCounts {
     /// Executions of each path or edge.
-    pub(super) executions: Counts,
+    pub(crate) executions: Counts,
     /// Executed instructions of each path or block.
-    pub(super) instructions: Counts,
+    pub(crate) instructions: Counts,
 }
 
 /// The copies of a function in a run.
-pub(super) struct Group<'a> {
+pub(crate) struct Group<'a> {
     unit: Unit,
     hash: u64,
     functions: Vec<(FunctionId, &'a Function)>,
@@ -41,14 +41,14 @@ pub(super) struct Group<'a> {
 
 impl<'a> Group<'a> {
     /// The representative copy: a copy with known paths, if there is one.
-    pub(super) fn representative(&self) -> (FunctionId, &'a Function) {
+    pub(crate) fn representative(&self) -> (FunctionId, &'a Function) {
         let mut copies = self.functions.iter();
         let with_paths = copies.find(|(_, function)| function.graph().is_some());
         with_paths.copied().unwrap_or(self.functions[0])
     }
 
     /// The copy whose graph and numbering have this hash.
-    pub(super) fn copy_with_structure(&self, structure: u64) -> Option<(FunctionId, &'a Function)> {
+    pub(crate) fn copy_with_structure(&self, structure: u64) -> Option<(FunctionId, &'a Function)> {
         let structures = self.structures.get_or_init(|| {
             let maps = self.functions.iter().map(|(_, function)| &function.map);
             maps.map(FunctionMap::structure_hash).collect()
@@ -57,8 +57,24 @@ impl<'a> Group<'a> {
         Some(self.functions[copy])
     }
 
+    /// Adds the copies of another function with the same graph.
+    pub(crate) fn add(&mut self, other: &Group<'a>) {
+        self.functions.extend(&other.functions);
+        self.structures = OnceCell::new();
+    }
+
+    /// The hash of the graph.
+    pub(crate) fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// The copies.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = FunctionId> {
+        self.functions.iter().map(|(id, _)| *id)
+    }
+
     /// Whether any copy has exit edges.
-    pub(super) fn has_exits(&self) -> bool {
+    pub(crate) fn has_exits(&self) -> bool {
         self.functions
             .iter()
             .any(|(_, function)| function.has_exits())
@@ -66,7 +82,7 @@ impl<'a> Group<'a> {
 
     /// Frames of the copies that were left in a call or entered again: the sum of the absolute
     /// counts of all exit edges.
-    pub(super) fn left_frames(&self) -> Count {
+    pub(crate) fn left_frames(&self) -> Count {
         let mut sum = Count::ZERO;
         for (_, function) in self.functions.iter().filter(|(_, function)| function.ran()) {
             let edges = function.map.edges.iter().zip(&function.flow().edges);
@@ -77,16 +93,16 @@ impl<'a> Group<'a> {
         sum
     }
 
-    fn map(&self) -> &'a FunctionMap {
+    pub(crate) fn map(&self) -> &'a FunctionMap {
         &self.functions[0].1.map
     }
 
-    fn ran(&self) -> bool {
+    pub(crate) fn ran(&self) -> bool {
         self.functions.iter().any(|(_, function)| function.ran())
     }
 
     /// Adds up the counts of all copies. Paths get their numbers in the numbering of `common`.
-    pub(super) fn counts(&self, common: &Function) -> GroupCounts {
+    pub(crate) fn counts(&self, common: &Function) -> GroupCounts {
         let mut sums = GroupCounts::default();
         for (_, function) in &self.functions {
             match self.unit {
@@ -141,7 +157,7 @@ fn add_edges(function: &Function, sums: &mut GroupCounts) {
 }
 
 /// Groups the functions that `keep` accepts by name and graph, in the order of the run.
-pub(super) fn groups<'a>(
+pub(crate) fn groups<'a>(
     run: &'a RunProfile,
     unit: Unit,
     keep: &dyn Fn(&Function) -> bool,
@@ -166,12 +182,49 @@ pub(super) fn groups<'a>(
     groups
 }
 
+/// A function in both runs.
+pub(crate) struct PairOfGroups<'a>(pub(crate) Both<&'a Group<'a>>);
+
+impl<'a> PairOfGroups<'a> {
+    /// The representative copy of each run.
+    pub(crate) fn representatives(&self) -> Both<(FunctionId, &'a Function)> {
+        self.0.map(Group::representative)
+    }
+
+    /// The side whose representative gives both sides their numbers: the first with numbered paths.
+    fn numbering_side(&self) -> usize {
+        let mut copies = self.representatives().into_iter();
+        copies
+            .position(|(_, function)| function.graph().is_some())
+            .unwrap_or(0)
+    }
+
+    /// The counts of both runs, in one numbering.
+    pub(crate) fn counts(&self) -> Both<GroupCounts> {
+        let common = self.representatives()[self.numbering_side()].1;
+        self.0.map(|group| group.counts(common))
+    }
+
+    /// The side and the copy in which a path or an edge of this numbering has its number.
+    pub(crate) fn owner(&self, numbering: Numbering) -> (usize, (FunctionId, &'a Function)) {
+        let owner = match numbering {
+            Numbering::Common => None,
+            Numbering::Own { structure } => (0..2).find_map(|side| {
+                let copy = self.0[side].copy_with_structure(structure);
+                copy.map(|copy| (side, copy))
+            }),
+        };
+        let side = self.numbering_side();
+        owner.unwrap_or_else(|| (side, self.representatives()[side]))
+    }
+}
+
 /// Indices of groups: the pairs of groups that match, and by run the groups that ran and have no
 /// counterpart.
-pub(super) type Matches = (Vec<Both<usize>>, Both<Vec<(usize, Why)>>);
+pub(crate) type Matches = (Vec<Both<usize>>, Both<Vec<(usize, Why)>>);
 
 /// Matches the groups of two runs: first by linkage name, then by the name that the user knows.
-pub(super) fn match_up(
+pub(crate) fn match_up(
     groups: &Both<Vec<Group<'_>>>,
     name: &dyn Fn(&Function) -> Rc<str>,
 ) -> Matches {
@@ -227,4 +280,22 @@ pub(super) fn match_up(
         ran.map(|&index| (index, why(side, index))).collect()
     });
     (pairs, alone)
+}
+
+/// Merges two lists: returns all numbers in ascending order, each with its counts in both lists.
+pub(crate) fn merge([a, b]: Both<&Counts>) -> Vec<(Number, Both<Count>)> {
+    let mut merged = Vec::with_capacity(a.len().max(b.len()));
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+    loop {
+        let next = [a.peek(), b.peek()].into_iter().flatten();
+        let Some(number) = next.map(|entry| entry.0).min() else {
+            return merged;
+        };
+        let count = |entry: Option<&(Number, Count)>| entry.map_or(Count::ZERO, |entry| entry.1);
+        let counts = [
+            count(a.next_if(|entry| entry.0 == number)),
+            count(b.next_if(|entry| entry.0 == number)),
+        ];
+        merged.push((number, counts));
+    }
 }

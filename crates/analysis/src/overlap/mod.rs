@@ -22,7 +22,8 @@
 //!
 //! Cost: linear in functions and counted paths, plus sorting.
 
-mod groups;
+pub(crate) mod exits;
+pub(crate) mod groups;
 mod number;
 pub(crate) mod same;
 mod sides;
@@ -31,11 +32,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use groups::{Counts, Group, GroupCounts, groups, match_up};
+use exits::Exits;
+use groups::{Counts, Group, GroupCounts, PairOfGroups, groups, match_up, merge};
 use holloway_abi::Unit;
-use holloway_flow::PathId;
-use holloway_format::{Count, DagKind, EdgeKind, EdgeMap, FunctionMap};
-use number::{Number, Numbering, common_edges};
+use holloway_format::{Count, DagKind, EdgeMap, FunctionMap};
+use number::common_edges;
 
 use crate::flow::add;
 use crate::run::{Function, FunctionId, RunProfile};
@@ -155,15 +156,6 @@ pub fn share(part: impl Into<u64>, total: impl Into<u64>) -> f64 {
     part as f64 / total as f64
 }
 
-/// Whether the runs agree in counting frames that were left in a call.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ExitCounting {
-    /// Both runs count them, or neither does, or both count them in some images.
-    Same,
-    /// The runs differ.
-    Different,
-}
-
 /// Returns the edge of a [`Difference`] and its number in the map, if edges are compared.
 pub fn edge_of(map: &FunctionMap, common_number: u64) -> Option<(u32, &EdgeMap)> {
     let (edge, number) = common_edges(map).nth(common_number as usize)?;
@@ -183,6 +175,12 @@ fn cuts(map: &FunctionMap) -> BTreeSet<usize> {
     let edges = common_edges(map).enumerate();
     let ends = edges.filter(|(_, (_, index))| ends[*index]);
     ends.map(|(number, _)| number).collect()
+}
+
+/// Whether the paths of a function end at other edges in the other build.
+pub(crate) fn cut_elsewhere(functions: Both<&Function>) -> bool {
+    let [a, b] = functions.map(|function| cuts(&function.map));
+    a != b
 }
 
 /// Compares the functions that `keep` accepts. `name` returns the name that the user knows a
@@ -218,13 +216,11 @@ pub fn overlap(
     }
     let mut by_exits = Vec::new();
     let mut instructions = Vec::new();
-    let exits = match runs[0].exits() == runs[1].exits() {
-        true => ExitCounting::Same,
-        false => ExitCounting::Different,
-    };
+    let exits_differ = runs[0].exits() != runs[1].exits();
     for pair in matched {
-        let groups = [&groups[0][pair[0]], &groups[1][pair[1]]];
-        overlap.add_pair(groups, exits, &mut by_exits, &mut instructions);
+        let groups = PairOfGroups([&groups[0][pair[0]], &groups[1][pair[1]]]);
+        let exits = Exits::new(exits_differ, &groups);
+        overlap.add_pair(&groups, exits, &mut by_exits, &mut instructions);
     }
     for (side, alone) in alone.into_iter().enumerate() {
         for (index, why) in alone {
@@ -258,19 +254,16 @@ impl Overlap {
     /// instructions of each path or block.
     fn add_pair(
         &mut self,
-        groups: Both<&Group<'_>>,
-        exit_counting: ExitCounting,
+        groups: &PairOfGroups<'_>,
+        exits: Exits,
         by_exits: &mut Vec<bool>,
         instructions: &mut Vec<Both<Count>>,
     ) {
-        let copies = groups.map(Group::representative);
-        // Both counts use the numbers of this side's copy: the first copy with numbered paths.
-        let has_numbered_paths = |copy: &(FunctionId, &Function)| copy.1.graph().is_some();
-        let numbering_side = copies.iter().position(has_numbered_paths).unwrap_or(0);
-        let [a, b] = groups.map(|group| group.counts(copies[numbering_side].1));
+        let [a, b] = groups.counts();
         if a.executions.is_empty() && b.executions.is_empty() {
             return;
         }
+        let copies = groups.representatives();
         let mut pair = Pair {
             functions: copies.map(|copy| copy.0),
             sides: Default::default(),
@@ -278,24 +271,9 @@ impl Overlap {
         };
         let index = self.pairs.len();
         if self.unit == Unit::Paths {
-            let [a, b] = copies.map(|(_, function)| cuts(&function.map));
-            self.cut_elsewhere += u64::from(a != b);
+            self.cut_elsewhere += u64::from(cut_elsewhere(copies.map(|copy| copy.1)));
         }
-        let exits = groups.map(Group::has_exits);
-        // The number of frames that only one of the runs counts. Each of them accounts for at most
-        // one path, and a path runs an edge at most once. It is 0 if the runs differ, but both
-        // copies or neither count these frames: then exits in other functions change only the
-        // totals, so only equal counts are explained. It is `None` if exits explain nothing.
-        let left_frames = if exits[0] == exits[1] {
-            (exit_counting == ExitCounting::Different).then_some(Count::ZERO)
-        } else {
-            Some(
-                groups[0]
-                    .left_frames()
-                    .saturating_add(groups[1].left_frames()),
-            )
-        };
-        for ((numbering, number), counts) in merge([&a.executions, &b.executions]) {
+        for (number, counts) in merge([&a.executions, &b.executions]) {
             let common = counts.iter().all(|&count| count > Count::ZERO);
             pair.common += u64::from(common);
             for (side, &count) in pair.sides.iter_mut().zip(&counts) {
@@ -306,28 +284,15 @@ impl Overlap {
                     if common { count } else { Count::ZERO },
                 );
             }
-            let numbered_copy = match numbering {
-                Numbering::Common => None,
-                Numbering::Own { structure } => (0..2).find_map(|side| {
-                    let copy = groups[side].copy_with_structure(structure);
-                    copy.map(|copy| (side, copy))
-                }),
-            };
-            let (side, (id, function)) =
-                numbered_copy.unwrap_or((numbering_side, copies[numbering_side]));
+            let (side, (id, function)) = groups.owner(number.0);
             let difference = Difference {
                 pair: index,
                 side,
                 function: id,
-                number,
+                number: number.1,
                 counts,
             };
-            by_exits.push(left_frames.is_some_and(|left_frames| match self.unit {
-                Unit::Edges => counts[0].0.abs_diff(counts[1].0) <= left_frames.0,
-                Unit::Paths => {
-                    counts[0] == counts[1] || !common && is_left(function, PathId(number))
-                }
-            }));
+            by_exits.push(exits.may_explain(self.unit, function, number.1, counts));
             self.differences.push(difference);
         }
         let instructions_of_pair = merge([&a.instructions, &b.instructions]);
@@ -430,34 +395,9 @@ fn sum_of_smaller_shares(
     (sum as f64 / (total_a * total_b) as f64).min(1.0)
 }
 
-/// Whether a path ends with an exit edge.
-fn is_left(function: &Function, path: PathId) -> bool {
-    let path = function.graph().and_then(|graph| graph.path(path));
-    let end = path.map(|path| path.end.edge().index());
-    end.is_some_and(|edge| function.map.edges[edge].kind == EdgeKind::Exit)
-}
-
 /// The unit to compare: edges, if any function that ran has only edge counts.
-fn unit(runs: Both<&RunProfile>) -> Unit {
+pub(crate) fn unit(runs: Both<&RunProfile>) -> Unit {
     let functions = runs.iter().flat_map(|run| &run.functions);
     let ran = functions.filter(|function| function.ran());
     ran.map(Function::unit).max().unwrap_or(Unit::Paths)
-}
-
-/// Merges two lists: returns all numbers in ascending order, each with its counts in both lists.
-fn merge([a, b]: Both<&Counts>) -> Vec<(Number, Both<Count>)> {
-    let mut merged = Vec::with_capacity(a.len().max(b.len()));
-    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
-    loop {
-        let next = [a.peek(), b.peek()].into_iter().flatten();
-        let Some(number) = next.map(|entry| entry.0).min() else {
-            return merged;
-        };
-        let count = |entry: Option<&(Number, Count)>| entry.map_or(Count::ZERO, |entry| entry.1);
-        let counts = [
-            count(a.next_if(|entry| entry.0 == number)),
-            count(b.next_if(|entry| entry.0 == number)),
-        ];
-        merged.push((number, counts));
-    }
 }

@@ -22,6 +22,7 @@ use super::weave::CountArgs;
 const EXIT_CODES: &str = "\
 Exit codes:
   the exit code of the profiled program, or 128+n if signal n killed it
+  1    diff: the counts differ; trace verify: the trace is not complete
   2    usage error
   3    check: a limit is broken
   101  cargo: the build failed
@@ -127,9 +128,20 @@ pub(crate) enum RunsCommand {
     /// Advise on changes of the source that may pay: where, why, and the most that each may save
     #[command(after_help = ADVISE_EXAMPLES)]
     Advise(AdviseArgs),
+    /// Show what changed from one run to another: functions and paths that ran more or less often,
+    /// and what that costs
+    #[command(after_help = DIFF_EXAMPLES)]
+    Diff(DiffArgs),
     /// Compare two runs: the paths (or edges) that they share, and their largest differences
     #[command(after_help = OVERLAP_EXAMPLES)]
     Overlap(OverlapArgs),
+    /// Add up the counts of several runs of one build
+    #[command(after_help = MERGE_EXAMPLES)]
+    Merge(MergeArgs),
+    /// Show the tables of the path profiling papers for several runs: paths that edge counts predict,
+    /// and paths that training runs take too
+    #[command(after_help = SUITE_EXAMPLES)]
+    Suite(SuiteArgs),
     /// Check a run against limits: counts, shares, coverage, variation, and what changed since an
     /// earlier run
     #[command(after_help = check::EXAMPLES)]
@@ -202,11 +214,33 @@ Examples:
 
 Counts of paths show most kinds of advice. Runs of --collect loops and variation show more.";
 
+const DIFF_EXAMPLES: &str = "\
+Examples:
+  holloway diff runs/before runs/after
+  holloway diff runs/before latest --function 'parse_.*' --top 20
+  holloway diff runs/before runs/after --format json
+
+The exit code is 0 if all counts are equal, and 1 if any differ. The builds may differ: functions
+that were moved or renamed are found again.";
+
 const OVERLAP_EXAMPLES: &str = "\
 Examples:
   holloway overlap runs/train runs/ref
   holloway overlap runs/train latest --function 'parse_.*' --top 20
   holloway overlap runs/train runs/ref --format json";
+
+const MERGE_EXAMPLES: &str = "\
+Examples:
+  holloway merge -o runs/all runs/first runs/second
+  holloway merge -o runs/tests runs/test-* && holloway report runs/tests";
+
+const SUITE_EXAMPLES: &str = "\
+Examples:
+  holloway suite runs/*
+  holloway suite runs/reference/* --train runs/train     runs with the same names in runs/train
+  holloway suite runs/* --format json
+
+Means are arithmetic, as in the papers.";
 
 const STABILITY_EXAMPLES: &str = "\
 Examples:
@@ -395,6 +429,45 @@ pub(crate) struct AdviseArgs {
     /// Directory of a run, one profile of it, or `latest` [default: as of `holloway report`]
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
     pub(crate) run: Option<PathBuf>,
+    /// The list.
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+}
+
+/// `holloway diff`.
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// The earlier run: its directory, one profile of it, or `latest`
+    #[arg(value_name = "A", value_hint = ValueHint::AnyPath)]
+    pub(crate) first: PathBuf,
+    /// The later run
+    #[arg(value_name = "B", value_hint = ValueHint::AnyPath)]
+    pub(crate) second: PathBuf,
+    /// The list.
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+}
+
+/// `holloway merge`.
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// Directory of the new run
+    #[arg(short = 'o', long, value_name = "RUN", value_hint = ValueHint::DirPath)]
+    pub(crate) output: PathBuf,
+    /// Directories of runs, or `latest`
+    #[arg(required = true, value_name = "RUN", value_hint = ValueHint::DirPath)]
+    pub(crate) runs: Vec<PathBuf>,
+}
+
+/// `holloway suite`.
+#[derive(Debug, Args)]
+pub(crate) struct SuiteArgs {
+    /// Runs that counted paths
+    #[arg(required = true, value_name = "RUN", value_hint = ValueHint::AnyPath)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Directory of training runs: for each run, one with the same name
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) train: Option<PathBuf>,
     /// The list.
     #[command(flatten)]
     pub(crate) list: ListArgs,

@@ -29,7 +29,7 @@ pub(crate) fn main(args: &OverlapArgs) -> Result<ExitCode> {
 
 /// Reads both runs. Branch records are compared by paths with a run that counted paths or has paths
 /// in its records, and otherwise by edges.
-fn read_both(arguments: [&Path; 2]) -> Result<[RunProfile; 2]> {
+pub(super) fn read_both(arguments: [&Path; 2]) -> Result<[RunProfile; 2]> {
     let runs = [
         latest::resolve(arguments[0])?,
         latest::resolve(arguments[1])?,
@@ -67,7 +67,7 @@ fn read(run: &Path) -> Result<RunProfile> {
     let loaded = loading::load_with_streams(run)?;
     if loaded.kinds.is_timed() {
         status::note(&format!(
-            "{} has times of paths: overlap compares only how often paths ran; `holloway stability` compares their variation",
+            "{} has times of paths: only how often paths ran is compared here; `holloway stability` compares their variation",
             run.display()
         ));
     }

@@ -7,6 +7,7 @@ mod check;
 mod cli_support;
 mod commands;
 mod counts;
+mod diff;
 mod heads;
 mod iterations;
 mod losses;

@@ -207,12 +207,7 @@ fn difference_record<'a>(
     difference: &Difference,
 ) -> DifferenceRecord<'a> {
     let function = runs[difference.side].function(difference.function);
-    let blocks = blocks(function, overlap.unit, difference.number);
-    let mut passed: Vec<String> = blocks
-        .iter()
-        .flat_map(|&block| places_of(function, &function.map.blocks[block as usize].places))
-        .collect();
-    passed.dedup();
+    let passed = places_of_part(function, overlap.unit, difference.number);
     let edge = edge_of(&function.map, difference.number)
         .map(|(_, edge)| [edge.from, edge.to].map(|block| block_number(function, block)));
     let by_edges = overlap.unit == Unit::Edges;
@@ -230,9 +225,9 @@ fn difference_record<'a>(
     }
 }
 
-/// The blocks of the path, or the two blocks of the edge, that has this number.
-fn blocks(function: &Function, unit: Unit, number: u64) -> Vec<u32> {
-    match unit {
+/// The places of a path or an edge that has this number, without repetitions in a row.
+pub(super) fn places_of_part(function: &Function, unit: Unit, number: u64) -> Vec<String> {
+    let blocks: Vec<u32> = match unit {
         Unit::Paths => {
             let path = regenerate(function, PathId(number));
             let blocks = path.map(|path| path.blocks).unwrap_or_default();
@@ -242,5 +237,11 @@ fn blocks(function: &Function, unit: Unit, number: u64) -> Vec<u32> {
             let edge = edge_of(&function.map, number).map(|(_, edge)| edge);
             edge.map_or_else(Vec::new, |edge| vec![edge.from, edge.to])
         }
-    }
+    };
+    let mut places: Vec<String> = blocks
+        .iter()
+        .flat_map(|&block| places_of(function, &function.map.blocks[block as usize].places))
+        .collect();
+    places.dedup();
+    places
 }

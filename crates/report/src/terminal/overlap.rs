@@ -64,7 +64,7 @@ const ALONE: [(&str, Align); 4] = [
 /// Profiles with a larger overlap are usually called similar.
 const SIMILAR: f64 = 0.9;
 /// Maximum number of notes of damage that are listed for each run.
-const MAX_NOTES: usize = 5;
+pub(super) const MAX_NOTES: usize = 5;
 /// Minimum columns of a place.
 const MIN_PLACE_WIDTH: usize = 20;
 /// Minimum columns of the decisions on a path.
@@ -349,7 +349,7 @@ impl<'a> Comparison<'a> {
 }
 
 /// The images of a run, the kinds of its counts, and the number of its profiles and functions.
-fn description(run: &RunProfile) -> String {
+pub(super) fn description(run: &RunProfile) -> String {
     let images: Vec<&str> = run.images.iter().map(|image| &*image.name).collect();
     let processes: usize = run.images.iter().map(|image| image.processes.len()).sum();
     let ran = run.functions.iter().filter(|function| function.ran());
@@ -386,7 +386,7 @@ fn kinds(run: &RunProfile) -> &'static str {
 }
 
 /// Four cells for a path: its number, its first place, how and where it ends, and its branches.
-fn path_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, id: PathId) -> [String; 4] {
+pub(super) fn path_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, id: PathId) -> [String; 4] {
     let Some(path) = regenerate(function, id) else {
         return Default::default();
     };
@@ -438,7 +438,11 @@ fn clip_list(items: impl Iterator<Item = String>, width: usize) -> String {
 
 /// Four cells for an edge: its blocks, the place at its start, the place at its end, and its
 /// decision.
-fn edge_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, common_number: u64) -> [String; 4] {
+pub(super) fn edge_ends<'a>(
+    sheet: &Sheet<'a>,
+    function: &'a Function,
+    common_number: u64,
+) -> [String; 4] {
     let Some((number, edge)) = edge_of(&function.map, common_number) else {
         return Default::default();
     };

@@ -29,7 +29,7 @@ pub(crate) const NEEDED: [&str; 28] = [
     "libcsmith-dev",         // the header of these programs
     PIP,                     // installs another implementation of SEQUITUR for a comparison
     "chromium",              // opens pages and speedscope
-    NODE,                    // builds the page, runs tests/consumers, and drives chromium
+    NODE,                    // builds the page and the extension, and runs their tests
     NPM,                     // installs the packages of both
     "lcov",                  // lcov and genhtml open exported coverage
     "graphviz",              // draws exported graphs
@@ -43,7 +43,7 @@ const NODE: &str = "nodejs";
 const NPM: &str = "npm";
 
 /// Folders with pinned packages from npm.
-const NODE_FOLDERS: [&str; 2] = ["web", "tests/consumers"];
+const NODE_FOLDERS: [&str; 3] = ["web", "editors/vscode", "tests/consumers"];
 
 /// Any other installation of Python 3 with pip is sufficient, too.
 const PIP: &str = "python3-pip";

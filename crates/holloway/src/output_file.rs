@@ -9,6 +9,9 @@ use tempfile::Builder;
 
 use crate::failure::{Failure, Result};
 
+/// The name of standard output, as with other programs.
+pub(crate) const STDOUT: &str = "-";
+
 /// Permissions of a new file, before the process's mask takes its part.
 const MODE: u32 = 0o666;
 
@@ -24,7 +27,7 @@ pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     )
 }
 
-/// Writes a file. A regular file is replaced in one step, also behind a symbolic link. Pipes and
+/// Writes a file, or standard output if its name is `-`. A regular file is replaced in one step, also behind a symbolic link. Pipes and
 /// devices are written in place: they cannot be replaced by a file.
 ///
 /// # Errors
@@ -34,6 +37,9 @@ pub(crate) fn write<E: From<io::Error>>(
     content: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<(), E>,
     failure: impl Fn(E) -> Failure,
 ) -> Result<()> {
+    if path == Path::new(STDOUT) {
+        return write_to_stdout(content).map_err(failure);
+    }
     let target = target(path);
     let is_special = std::fs::metadata(&target).is_ok_and(|file| !file.is_file());
     let written = match is_special {
@@ -62,6 +68,14 @@ fn target(path: &Path) -> PathBuf {
         Ok(link) => path.parent().unwrap_or(Path::new("")).join(link),
         Err(_) => path.to_owned(),
     }
+}
+
+fn write_to_stdout<E: From<io::Error>>(
+    content: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let mut out = BufWriter::new(io::stdout());
+    content(&mut out)?;
+    Ok(out.flush()?)
 }
 
 fn write_in_place<E: From<io::Error>>(

@@ -2,7 +2,7 @@
 
 mod budget;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_analysis::RunProfile;
@@ -21,6 +21,9 @@ use crate::{latest, loading, output_file};
 /// If the limits or the runs cannot be read, a run does not have a figure, or the results cannot be
 /// written.
 pub(crate) fn main(args: &CheckArgs) -> Result<ExitCode> {
+    if let Some(file) = &args.junit {
+        refuse_junit(file, &args.budget)?;
+    }
     let limits = budget::read(&args.budget)?;
     let run = match &args.run {
         Some(run) => latest::resolve(run)?,
@@ -79,6 +82,26 @@ fn refuse_damage(run: &Path, profile: &RunProfile) -> Result<()> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Refuses files that the JUnit report must not replace or join.
+///
+/// # Errors
+/// If the file is the budget, or standard output, which has the results.
+fn refuse_junit(file: &Path, budget: &Path) -> Result<()> {
+    let is_stdout = file == Path::new(output_file::STDOUT);
+    let same = |a: std::io::Result<PathBuf>, b: std::io::Result<PathBuf>| match (a, b) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    };
+    if is_stdout || same(file.canonicalize(), budget.canonicalize()) {
+        return Err(Failure::usage(format_args!(
+            "--junit {} would replace the {}: name another file",
+            file.display(),
+            if is_stdout { "results" } else { "budget" }
+        )));
+    }
+    Ok(())
 }
 
 fn write_junit(results: &Results, file: &Path) -> Result<()> {

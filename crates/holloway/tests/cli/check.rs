@@ -186,3 +186,28 @@ fn limits_that_cannot_be_checked_are_errors() {
     let missing = project.holloway("check missing.toml large").exits(125);
     missing.fails_with("cannot read missing.toml");
 }
+
+#[test]
+fn a_junit_report_replaces_neither_the_budget_nor_the_results() {
+    let (project, _) = recorded();
+    let file = budget(
+        project,
+        "kept.toml",
+        &["measure = \"calls\"; max = 1_000_000"],
+    );
+    let text = std::fs::read_to_string(project.path().join(&file)).unwrap();
+    for junit in ["kept.toml", "./kept.toml", "-"] {
+        project
+            .holloway(&format!("check {file} large --junit {junit}"))
+            .exits(2)
+            .complains("name another file");
+    }
+    assert_eq!(
+        std::fs::read_to_string(project.path().join(&file)).unwrap(),
+        text
+    );
+    assert!(!project.path().join("-").exists());
+    let page = project.holloway("report large --html -").ok();
+    page.says("<!doctype html>");
+    assert!(!project.path().join("-").exists());
+}

@@ -33,7 +33,7 @@ struct Entry {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a text, or a list of texts")]
 enum OneOrMore {
     One(String),
     More(Vec<String>),
@@ -49,7 +49,7 @@ impl OneOrMore {
 }
 
 #[derive(Clone, Copy, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number")]
 enum AnyNumber {
     Integer(i64),
     Real(f64),
@@ -246,6 +246,13 @@ max = 100
             "[[limit]]\nmeasure = \"calls\"\nmax = 1\nfunction = \"(\"\n",
             4,
             "no regex",
+        );
+        let start = "[[limit]]\nmeasure = \"calls\"\n";
+        check(&format!("{start}max = \"5\"\n"), 3, "expected a number");
+        check(
+            &format!("{start}max = 1\ncrate = 5\n"),
+            4,
+            "a list of texts",
         );
         let empty = "[[limit]]\nmeasure = \"calls\"\nmax = 2\ncrate = []\n";
         check(empty, 1, "empty list");

@@ -286,6 +286,29 @@ fn the_report_says_that_edges_and_paths_are_sampled() {
         "{}",
         output.text()
     );
+    // Paths of branch records are stacks. Each line ends with the instructions of all executions.
+    let folded = traced.ok(&["export", "some", "--format", "folded"]);
+    assert!(
+        folded.stderr.contains("sampled, not exact"),
+        "{}",
+        folded.stderr
+    );
+    let weights = folded.text().lines().fold(0, |sum, line| {
+        let weight = line.rsplit(' ').next();
+        sum + weight
+            .and_then(|weight| weight.parse().ok())
+            .unwrap_or(0u64)
+    });
+    let overlap = traced.json(&["overlap", "some", &paths, "--format", "json"]);
+    let expected = overlap["a"]["instructions"].as_u64().unwrap();
+    assert!(expected > 0);
+    assert_eq!(weights, expected);
+    let refused = traced.holloway(&["export", "some", "--format", "lcov"]);
+    assert!(
+        refused.stderr.contains("has only samples"),
+        "{}",
+        refused.stderr
+    );
     let guided = ["cc", "--guide", "some", "-O2", "app.c", "-o", "guided"];
     let output = traced.ok(&guided);
     assert!(output.stderr.contains("sampled"), "{}", output.stderr);

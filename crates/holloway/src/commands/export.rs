@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use holloway_abi::Unit;
 use holloway_analysis::RunProfile;
 use holloway_analysis::variation::VariationRun;
 use holloway_report::Options;
@@ -120,12 +121,21 @@ fn export_counts(
     })
 }
 
-/// Exports samples: only as JSON, because other formats show exact counts.
+/// Exports samples: as JSON, and paths of branch records also as stacks. Other formats show exact
+/// counts: in them, code without samples would look like code that never ran.
 fn export_samples(args: &ExportArgs, run: &Path, options: &Options<'_>) -> Result<()> {
     let format = args.format.0;
     if format != Format::Json {
+        let records = match format.content() {
+            Content::Stacks => Some(loading::load_samples(run, Unit::Paths)?),
+            Content::Functions | Content::Coverage | Content::OneFunction => None,
+        };
+        if let Some(records) = records.filter(|records| records.unit() == Unit::Paths) {
+            status::note("the paths are those of branch records: sampled, not exact");
+            return export_counts(args, &records, None, options);
+        }
         return Err(Failure::usage(format_args!(
-            "{}: {} shows exact counts, and this run has only samples: export json, or build with --collect paths and use `holloway run`",
+            "{}: {} shows exact counts or paths, and this run has only samples: export json, or build with --collect paths and use `holloway run`",
             run.display(),
             format.name()
         )));

@@ -20,7 +20,8 @@ print the same.
 - *fat LTO*: the same with `lto = \"fat\"`.
 - *PGO*: `-Cprofile-generate`, a run, and `-Cprofile-use`, without LTO and with it.
 - *PGO, BOLT*: the program of *PGO* (without LTO), linked with relocations, with BOLT's counters, a
-  run, and `llvm-bolt` with `-reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions`.
+  run, and `llvm-bolt` with `-reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions
+  -split-all-cold -split-eh -icf=1`.
 - *early*: by early counts of Holloway, each crate alone in one unit.
 - *late*: by early and [late counts](../optimize.md#late-counts).
 - *holloway*: by both, in the plan's [order of functions](../optimize.md#order-of-functions).
@@ -149,16 +150,23 @@ fn saving(base: &Samples, times: &Samples) -> String {
     })
 }
 
-/// Rows with the geometric means of the programs, for each build but the first.
+/// Rows with the geometric means of the programs, for each build but the first that all have.
 fn means(all: &[(&Program, Results)]) -> String {
     let mut rows = String::new();
-    let names = all[0].1.builds.iter().map(|build| &build.name);
-    for (index, name) in names.enumerate().skip(1) {
-        let both = |results: &Results| ratios(&results.builds[0], &results.builds[index]);
-        let mean = |which: usize| geometric_mean(all.iter().map(|(_, r)| both(r)[which]));
-        let times = all.iter().map(|(_, results)| {
-            let [base, times] = [0, index].map(|build| results.builds[build].costs.samples());
-            times.over(&base).median()
+    for name in all[0].1.builds.iter().skip(1).map(|build| &build.name) {
+        let pairs = all.iter().map(|(_, results)| {
+            let build = results.builds.iter().find(|build| build.name == *name)?;
+            Some((&results.builds[0], build))
+        });
+        let Some(pairs) = pairs.collect::<Option<Vec<_>>>() else {
+            continue;
+        };
+        let ratios = pairs.iter().map(|(native, build)| ratios(native, build));
+        let ratios: Vec<[f64; 3]> = ratios.collect();
+        let mean = |which: usize| geometric_mean(ratios.iter().map(|ratios| ratios[which]));
+        let times = pairs.iter().map(|(native, build)| {
+            let times = build.costs.samples();
+            times.over(&native.costs.samples()).median()
         });
         rows += &format!(
             "| *mean* | {name} | {:.3} | {:.4} | {:.3} | {:.3} | |\n",

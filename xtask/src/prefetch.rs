@@ -53,13 +53,13 @@ const HEAD: &str = "\
 # Prefetching loads that wait for memory
 
 Written by `cargo xtask study prefetch`. Twelve irregular kernels on data that does not fit into the
-second cache (tests/workloads/prefetch). The last three are the loops of Figures 8 to 10 of
+L2 cache (tests/workloads/prefetch). The last three are the loops of Figures 8 to 10 of
 Perelman, Chilimbi, and Calder (2005). Each kernel was trained on smaller data than it was measured
 on. *Loads* is the number of loads in the plan, and *inserted* the number of prefetch instructions
 in the program. *Without* is the CPU time of the kernel with counts, and *with* also has
 prefetches ([how](../optimize.md#prefetches)).
 
-`holloway optimize` keeps prefetches only where they gain.
+All prefetches are inserted here. `holloway optimize` measures them, and keeps only those that gain.
 
 ";
 
@@ -95,8 +95,6 @@ rounds, and in one for nest. Times vary by a tenth and more.
   chosen.
 - **join**: its loads of buckets do not depend on each other, either. The entries do depend on them.
   To fetch the first entry ahead, its bucket must be loaded ahead.
-- The first check of rows compared twice for each element: sparse had 0.96 to 1.08. Now the limit is
-  computed once for each row.
 ";
 
 /// The options of `cargo xtask study prefetch`.

@@ -25,7 +25,7 @@ Exit codes:
   1    diff: the counts differ; trace verify: the trace is not complete
   2    usage error
   3    check: a limit is broken
-  101  cargo: the build failed
+  101  cargo: the build failed (failed Rust tests and panics have this code, too)
   125  holloway itself failed
   126  the program cannot be run
   127  the program was not found";
@@ -128,18 +128,19 @@ pub(crate) enum RunsCommand {
     /// Advise on changes of the source that may pay: where, why, and the most that each may save
     #[command(after_help = ADVISE_EXAMPLES)]
     Advise(AdviseArgs),
-    /// Show what changed from one run to another: functions and paths that ran more or less often,
-    /// and what that costs
+    /// Compare the counts of two runs: functions and paths that ran more or less often, and what that
+    /// costs
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(DiffArgs),
-    /// Compare two runs: the paths (or edges) that they share, and their largest differences
+    /// Compare how two runs divide their work: the paths (or edges) that both took, and the shares
+    /// that differ most
     #[command(after_help = OVERLAP_EXAMPLES)]
     Overlap(OverlapArgs),
     /// Add up the counts of several runs of one build
     #[command(after_help = MERGE_EXAMPLES)]
     Merge(MergeArgs),
-    /// Show the tables of the path profiling papers for several runs: paths that edge counts predict,
-    /// and paths that training runs take too
+    /// Compare several runs in tables: how many paths edge counts would predict, and how many paths
+    /// training runs take too
     #[command(after_help = SUITE_EXAMPLES)]
     Suite(SuiteArgs),
     /// Check a run against limits: counts, shares, coverage, variation, and what changed since an
@@ -220,8 +221,9 @@ Examples:
   holloway diff runs/before latest --function 'parse_.*' --top 20
   holloway diff runs/before runs/after --format json
 
-The exit code is 0 if all counts are equal, and 1 if any differ. The builds may differ: functions
-that were moved or renamed are found again.";
+The exit code is 0 if all counts are equal, and 1 if any differ. To fail only on large changes, use
+`holloway check --baseline`. The builds may differ: functions are matched if they were moved or
+renamed.";
 
 const OVERLAP_EXAMPLES: &str = "\
 Examples:
@@ -232,15 +234,17 @@ Examples:
 const MERGE_EXAMPLES: &str = "\
 Examples:
   holloway merge -o runs/all runs/first runs/second
-  holloway merge -o runs/tests runs/test-* && holloway report runs/tests";
+  holloway merge -o runs/tests runs/test-* && holloway report runs/tests
+
+An existing run is never overwritten. `holloway diff` compares runs of different builds.";
 
 const SUITE_EXAMPLES: &str = "\
 Examples:
-  holloway suite runs/*
+  holloway suite runs/reference/*
   holloway suite runs/reference/* --train runs/train     runs with the same names in runs/train
-  holloway suite runs/* --format json
+  holloway suite runs/reference/* --format json
 
-Means are arithmetic, as in the papers.";
+The tables are those of Ball and Larus. The last row of each is the arithmetic mean.";
 
 const STABILITY_EXAMPLES: &str = "\
 Examples:
@@ -452,7 +456,7 @@ pub(crate) struct DiffArgs {
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
     /// Directory of the new run
-    #[arg(short = 'o', long, value_name = "RUN", value_hint = ValueHint::DirPath)]
+    #[arg(short = 'o', long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) output: PathBuf,
     /// Directories of runs, or `latest`
     #[arg(required = true, value_name = "RUN", value_hint = ValueHint::DirPath)]

@@ -173,7 +173,7 @@ impl<'a> Page<'a> {
         if rest != 0 {
             let listed = change(diff.totals) - rest;
             let text = format!(
-                "together {} of {}; --top N lists more functions",
+                "these functions: {}; all functions: {}; --top N lists more",
                 difference(listed),
                 difference(change(diff.totals))
             );

@@ -150,7 +150,7 @@ fn equal_edge_counts_are_no_difference() {
 fn functions_are_found_again() {
     let a = run_of(vec![
         (straight("same", "a.c", 1), &[(0, 10)]),
-        (straight("a::old::moved", "a.c", 2), &[(0, 20)]),
+        (slide_named("a::old::moved", "a.c"), SLIDE_SECOND),
         (straight("static_helper", "a.c", 3), &[(0, 7)]),
         (straight("before", "a.c", 4), &[(0, 40)]),
         (slide_named("solve", "a.c"), SLIDE_FIRST),
@@ -161,7 +161,7 @@ fn functions_are_found_again() {
     ]);
     let b = run_of(vec![
         (straight("same", "a.c", 11), &[(0, 10)]),
-        (straight("b::new::moved", "b.c", 2), &[(0, 20)]),
+        (slide_named("b::new::moved", "b.c"), SLIDE_SECOND),
         (straight("static_helper", "b.c", 3), &[(0, 9)]),
         (straight("after", "a.c", 4), &[(0, 41)]),
         (slide_named("answer", "z.c"), SLIDE_FIRST),
@@ -276,6 +276,69 @@ fn ambiguous_functions_are_not_paired() {
     );
     assert_eq!(change(actual.totals), 0);
     assert!(actual.is_different());
+}
+
+/// A function whose code has changed is not taken for a new one that looks as it did.
+#[test]
+fn a_changed_function_is_not_paired_with_another_that_looks_like_it() {
+    let a = run_of(vec![(slide_named("a::Parser::new", "a.rs"), SLIDE_FIRST)]);
+    let b = run_of(vec![
+        (longer("a::Parser::new", "a.rs", 900), &[(0, 50)]),
+        (slide_named("b::Lexer::new", "b.rs"), SLIDE_FIRST),
+    ]);
+    let actual = changes(&a, &b);
+    let pairings: Vec<_> = actual
+        .functions
+        .iter()
+        .map(|change| (names([&a, &b], change), change.pairing))
+        .collect();
+    let name = |name: &str| Some(name.to_owned());
+    assert_eq!(pairings.len(), 2, "{actual:?}");
+    assert!(pairings.contains(&(
+        [name("a::Parser::new"), name("a::Parser::new")],
+        Pairing::Changed
+    )));
+    assert!(pairings.contains(&([None, name("b::Lexer::new")], Pairing::Absent)));
+}
+
+/// Functions of one name in several files are told apart, in whatever directory the files are.
+#[test]
+fn functions_of_one_name_are_told_apart_by_their_files() {
+    let run = |folder: &str, counts: [Counts<'_>; 2]| {
+        let file = |name: &str| straight("compare", &format!("{folder}/{name}"), 1);
+        run_of(vec![(file("a.c"), counts[0]), (file("b.c"), counts[1])])
+    };
+    let a = run("/before", [&[(0, 1000)], &[(0, 2)]]);
+    let b = run("/after", [&[(0, 2)], &[(0, 1000)]]);
+    let actual = changes(&a, &b);
+    assert!(actual.is_different());
+    let mut differences: Vec<i128> = actual
+        .functions
+        .iter()
+        .map(FunctionChange::change)
+        .collect();
+    differences.sort_unstable();
+    assert_eq!(differences, [-2994, 2994]);
+    assert!(
+        actual
+            .functions
+            .iter()
+            .all(|change| change.pairing == Pairing::Same)
+    );
+}
+
+/// A filter that accepts only the old name finds the function under its new name.
+#[test]
+fn a_filter_keeps_pairs_by_either_name() {
+    let a = run_of(vec![(slide_named("before", "a.c"), SLIDE_FIRST)]);
+    let b = run_of(vec![(slide_named("after", "a.c"), SLIDE_FIRST)]);
+    for name in ["before", "after"] {
+        let keep = |function: &Function| &*function.map.name == name;
+        let actual = diff([&a, &b], &keep, &source_name);
+        assert_eq!(actual.functions.len(), 1, "{name}");
+        assert_eq!(actual.functions[0].pairing, Pairing::Renamed);
+        assert!(!actual.is_different());
+    }
 }
 
 #[test]

@@ -189,34 +189,20 @@ pub enum MergeError {
         /// The directory.
         directory: PathBuf,
     },
-    /// A profile is damaged, so that its counts are not whole.
-    #[error("cannot merge a run that is damaged")]
-    Damaged {
-        /// The damage.
-        note: Box<Note>,
-    },
-    /// A program still runs, or its run was not finished.
+    /// A program still runs, or its run could not be finished.
     #[error(
-        "cannot merge {}: its program may still run; when it has ended, `holloway report` finishes the run",
+        "cannot merge {}, which is not finished: wait until its program has ended; if it has, the profile is damaged or its directory cannot be written",
         profile.display()
     )]
     NotFinished {
         /// The profile.
         profile: PathBuf,
     },
-    /// Two runs have different builds of one program.
-    #[error(
-        "cannot merge different builds of {image}, in {} and {}: record both with one build, or compare them with `holloway diff`",
-        first.display(),
-        second.display()
-    )]
-    OtherBuild {
-        /// The program.
-        image: String,
-        /// A run of the first build.
-        first: PathBuf,
-        /// A run of the other build.
-        second: PathBuf,
+    /// The path map of a profile is neither beside it nor in the program.
+    #[error("cannot merge {}: its path map is gone, and so is its program", profile.display())]
+    NoMap {
+        /// The profile.
+        profile: PathBuf,
     },
     /// A file could not be copied.
     #[error("cannot copy {}: {source}", file.display())]

@@ -69,6 +69,7 @@ impl Profile {
         self.head.threads = self.head.threads.saturating_add(other.head.threads);
         self.head.lost = self.head.lost.saturating_add(other.head.lost);
         self.head.failure = self.head.failure.or(other.head.failure);
+        self.head.forked |= other.head.forked;
         self.damage.extend(other.damage);
         self.functions =
             counts::merge_functions(std::mem::take(&mut self.functions), other.functions);

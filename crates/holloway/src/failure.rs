@@ -133,22 +133,7 @@ failures! {
     StoreError => |_: &StoreError| FAILED,
     RunDirectoryError => |_: &RunDirectoryError| FAILED,
     BurstVariableError => |_: &BurstVariableError| USAGE,
-}
-
-impl From<MergeError> for Failure {
-    fn from(error: MergeError) -> Self {
-        match error {
-            MergeError::Damaged { note } => Self::new(format_args!(
-                "cannot merge a run that is not whole: {}",
-                sentence(&note)
-            )),
-            MergeError::NotEmpty { .. }
-            | MergeError::NotFinished { .. }
-            | MergeError::OtherBuild { .. }
-            | MergeError::Copy { .. }
-            | MergeError::Store(_) => Self::new(error),
-        }
-    }
+    MergeError => |_: &MergeError| FAILED,
 }
 
 impl From<LoadError> for Failure {

@@ -1,6 +1,8 @@
 //! The run that a command reports: the run that the user names, or the latest run around the
 //! current directory, or the user's latest run.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
 use holloway_collect::run_directory::{DATA, DEFAULT_RUNS, LATEST, RUNS, latest_in, start_time};
@@ -63,6 +65,32 @@ pub(crate) fn resolve(run: &Path) -> Result<PathBuf> {
         return latest();
     }
     Ok(run.to_owned())
+}
+
+/// The runs that a user names, without repetitions: `runs/*` has the latest run twice, because
+/// `latest` is a link to it. Prints a note on each repetition.
+///
+/// # Errors
+/// If there is no latest run.
+pub(crate) fn distinct(runs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut seen: HashMap<PathBuf, PathBuf> = HashMap::new();
+    let mut distinct = Vec::new();
+    for named in runs {
+        let run = resolve(named)?;
+        let place = run.canonicalize().unwrap_or_else(|_| run.clone());
+        match seen.entry(place) {
+            Entry::Occupied(first) => status::note(&format!(
+                "{} is {}, and counts once",
+                named.display(),
+                first.get().display()
+            )),
+            Entry::Vacant(entry) => {
+                entry.insert(named.clone());
+                distinct.push(run);
+            }
+        }
+    }
+    Ok(distinct)
 }
 
 /// The latest run in the project's target directory, the latest run in the nearest `target`, and

@@ -9,8 +9,10 @@ use tempfile::Builder;
 
 use crate::failure::{Failure, Result};
 
-/// The name of standard output, as with other programs.
-pub(crate) const STDOUT: &str = "-";
+/// Whether a file's name means standard output, as with other programs.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
 
 /// Permissions of a new file, before the process's mask takes its part.
 const MODE: u32 = 0o666;
@@ -27,8 +29,9 @@ pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     )
 }
 
-/// Writes a file, or standard output if its name is `-`. A regular file is replaced in one step, also behind a symbolic link. Pipes and
-/// devices are written in place: they cannot be replaced by a file.
+/// Writes a file, or standard output if its name is `-`. A regular file is replaced in one step, also
+/// behind a symbolic link. Pipes and devices are written in place: they cannot be replaced by a
+/// file.
 ///
 /// # Errors
 /// If the file cannot be written, or `content` fails: `failure` words both.
@@ -37,7 +40,7 @@ pub(crate) fn write<E: From<io::Error>>(
     content: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<(), E>,
     failure: impl Fn(E) -> Failure,
 ) -> Result<()> {
-    if path == Path::new(STDOUT) {
+    if is_stdout(path) {
         return write_to_stdout(content).map_err(failure);
     }
     let target = target(path);
@@ -70,12 +73,52 @@ fn target(path: &Path) -> PathBuf {
     }
 }
 
+/// Writes to standard output. A closed pipe is no error.
 fn write_to_stdout<E: From<io::Error>>(
     content: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), E> {
-    let mut out = BufWriter::new(io::stdout());
-    content(&mut out)?;
-    Ok(out.flush()?)
+    let mut out = Closable {
+        out: io::stdout(),
+        is_closed: false,
+    };
+    let mut buffered = BufWriter::new(&mut out);
+    content(&mut buffered)?;
+    Ok(buffered.flush()?)
+}
+
+/// An output that ignores everything after its reader has closed it.
+struct Closable<W> {
+    out: W,
+    is_closed: bool,
+}
+
+impl<W: Write> Closable<W> {
+    fn unless_closed<T>(
+        &mut self,
+        closed: T,
+        write: impl FnOnce(&mut W) -> io::Result<T>,
+    ) -> io::Result<T> {
+        if self.is_closed {
+            return Ok(closed);
+        }
+        match write(&mut self.out) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.is_closed = true;
+                Ok(closed)
+            }
+            result => result,
+        }
+    }
+}
+
+impl<W: Write> Write for Closable<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unless_closed(bytes.len(), |out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.unless_closed((), Write::flush)
+    }
 }
 
 fn write_in_place<E: From<io::Error>>(

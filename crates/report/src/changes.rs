@@ -8,7 +8,6 @@ use holloway_flow::PathId;
 use crate::filter::Filter;
 use crate::options::Options;
 use holloway_abi::Unit;
-use holloway_analysis::Function;
 
 /// The changes from one run to another, of the functions that the options choose.
 pub struct Changes<'a> {
@@ -16,28 +15,47 @@ pub struct Changes<'a> {
     pub(crate) runs: Both<&'a RunProfile>,
     /// The changes.
     pub(crate) diff: Diff,
+    /// Whether the options choose one path.
+    has_path: bool,
 }
 
 impl<'a> Changes<'a> {
-    /// Compares two runs. [`Options::function`] and [`Options::code`] limit the comparison to some
-    /// functions, and [`Options::path`] limits the paths.
+    /// Compares two runs. [`Options::function`] limits the comparison to functions that have such a
+    /// name in either run, and [`Options::path`] limits the paths.
     pub fn new(runs: Both<&'a RunProfile>, options: &Options<'_>) -> Changes<'a> {
         let names = Filter::new(options);
-        let keep =
-            |function: &Function| names.matches(&function.map.linkage_name, &function.map.name);
-        let mut diff = diff(runs, &keep, &|function| names.name(function));
+        let mut diff = diff(runs, &|function| names.keeps_name(function), &|function| {
+            names.name(function)
+        });
         if diff.unit == Unit::Paths {
             diff.parts.retain(|part| {
                 let function = runs[part.side].function(part.function);
                 names.keeps_path(function, PathId(part.number))
             });
         }
-        Changes { runs, diff }
+        Changes {
+            runs,
+            diff,
+            has_path: options.path.is_some(),
+        }
     }
 
-    /// Whether any counts differ.
+    /// Whether any counts differ: those of the path, if the options choose one. A path of a function
+    /// with other code differs.
     pub fn is_different(&self) -> bool {
-        self.diff.is_different()
+        match self.has_path {
+            true => !self.diff.parts.is_empty() || self.lost_path().is_some(),
+            false => self.diff.is_different(),
+        }
+    }
+
+    /// If the options choose a path that the other run cannot have: the function's pairing.
+    pub(crate) fn lost_path(&self) -> Option<Pairing> {
+        let mut functions = self.diff.functions.iter().map(|function| function.pairing);
+        functions.find(|pairing| match pairing {
+            Pairing::Changed | Pairing::Absent => self.has_path,
+            Pairing::Same | Pairing::Moved | Pairing::Renamed => false,
+        })
     }
 }
 

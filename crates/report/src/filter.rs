@@ -158,6 +158,11 @@ impl<'a> Filter<'a> {
         self.regex.is_none() || self.look_up(linkage_name, name).matches
     }
 
+    /// Whether the filter keeps functions with the name of this one.
+    pub(crate) fn keeps_name(&self, function: &Function) -> bool {
+        self.matches(&function.map.linkage_name, &function.map.name)
+    }
+
     /// The name to show for a function.
     pub(crate) fn name(&self, function: &Function) -> Rc<str> {
         self.name_of(&function.map.linkage_name, &function.map.name)

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::options::Options;
 
-pub use crate::suite_runs::{Suite, SuiteRun};
+pub use crate::suite_runs::{Suite, SuiteError, SuiteRun};
 
 /// Writes the tables as text.
 ///

@@ -1,11 +1,11 @@
-//! The figures of the papers' tables for several runs: which paths the edge counts predict (Ball, Larus 1996),
-//! and what training runs have in common with reference runs. [`holloway_analysis::predict`] and
-//! [`holloway_analysis::overlap`] compute the figures.
+//! The figures of the papers' tables for several runs: which paths the edge counts predict (Ball,
+//! Larus 1996), and what training runs have in common with reference runs.
+//! [`holloway_analysis::predict`] and [`holloway_analysis::overlap`] compute the figures.
 
 use holloway_abi::Unit;
 use holloway_analysis::overlap::{Overlap, overlap, share};
 use holloway_analysis::predict::{Prediction, prediction};
-use holloway_analysis::{Function, RunProfile};
+use holloway_analysis::{Function, Note, RunProfile};
 
 use crate::filter::Filter;
 use crate::options::Options;
@@ -18,6 +18,19 @@ pub struct SuiteRun {
     pub(crate) prediction: Prediction,
     /// What a training run has in common with it.
     pub(crate) train: Option<Overlap>,
+    /// The damage of both runs.
+    pub(crate) damage: Vec<Note>,
+}
+
+/// Why a run has no row.
+#[derive(Debug, thiserror::Error)]
+pub enum SuiteError {
+    /// The run has no paths.
+    #[error("it has no path counts: record it with --collect paths")]
+    NoPaths,
+    /// The training run has no paths.
+    #[error("its training run has no path counts: record it with --collect paths")]
+    NoTrainingPaths,
 }
 
 /// The tables of several runs.
@@ -75,34 +88,47 @@ impl Suite {
     }
 
     /// Adds a run, and a training run of the same program. [`Options::function`] limits the tables to
-    /// some functions. Returns whether the run counted paths. A run that did not is not added.
+    /// some functions.
+    ///
+    /// # Errors
+    /// If one of the runs did not count paths.
     pub fn add(
         &mut self,
         name: String,
         run: &RunProfile,
         train: Option<&RunProfile>,
         options: &Options<'_>,
-    ) -> bool {
-        let counts_paths = |run: &RunProfile| run.unit() == Unit::Paths;
-        if !counts_paths(run) || !train.is_none_or(counts_paths) {
-            return false;
+    ) -> Result<(), SuiteError> {
+        if run.unit() != Unit::Paths {
+            return Err(SuiteError::NoPaths);
+        }
+        if train.is_some_and(|train| train.unit() != Unit::Paths) {
+            return Err(SuiteError::NoTrainingPaths);
         }
         let names = Filter::new(options);
-        let keep =
-            |function: &Function| names.matches(&function.map.linkage_name, &function.map.name);
+        let keep = |function: &Function| names.keeps_name(function);
+        let runs = [Some(run), train].into_iter().flatten();
         self.runs.push(SuiteRun {
             name,
             prediction: prediction(run, &|id| names.keeps(run, id)),
             train: train
                 .map(|train| overlap([train, run], &keep, &|function| names.name(function))),
+            damage: runs.flat_map(|run| run.damage.clone()).collect(),
         });
-        true
+        Ok(())
     }
 
     /// The arithmetic mean over the runs, as in the papers' tables.
     pub(crate) fn mean(&self, figure: impl Fn(&SuiteRun) -> f64) -> f64 {
         let sum: f64 = self.runs.iter().map(figure).sum();
         sum / self.runs.len().max(1) as f64
+    }
+
+    /// The arithmetic mean over the runs with training runs. `None` if there are none.
+    pub(crate) fn mean_of_trained(&self, figure: impl Fn(&Overlap) -> f64) -> Option<f64> {
+        let trained = self.runs.iter().filter_map(|run| run.train.as_ref());
+        let figures: Vec<f64> = trained.map(figure).collect();
+        (!figures.is_empty()).then(|| figures.iter().sum::<f64>() / figures.len() as f64)
     }
 }
 

@@ -3,21 +3,22 @@
 //! Each level pairs functions that the levels before it left, and only if no other function of
 //! either run could be meant:
 //!
-//! 1. Equal linkage names and graphs.
-//! 2. Equal names and graphs. Several functions may have one name, for example the instances of a
-//!    generic function in builds with other hashes in their linkage names. Nothing tells them apart,
-//!    so their counts are added up.
-//! 3. Equal graphs, and the last parts of the names are equal: the function has moved to another
+//! 1. Equal linkage names and graphs, in files with equal paths, then with equal names.
+//! 2. The same with the names that the user knows. Several functions may have one name, for example
+//!    the instances of a generic function in builds with other hashes in their linkage names. What
+//!    is left in one file is added up then, because nothing tells these functions apart.
+//! 3. Equal names and graphs, in files with other names: the function has moved.
+//! 4. Equal names, but other graphs: the code of the function has changed.
+//! 5. Equal graphs, and the last parts of the names are equal: the function has moved to another
 //!    module or type.
-//! 4. Equal graphs, and the same file and line: the function was renamed where it stands.
-//! 5. Equal graphs with equal numbers of instructions in each block: the function was renamed.
-//!    Small functions are left out, because many look alike.
-//! 6. Equal names: the code of the function has changed.
+//! 6. Equal graphs, and the same file and line: the function was renamed where it stands.
+//! 7. Equal graphs with equal numbers of instructions in each block: the function was renamed.
 //!
-//! A function with the same name in a file of another name has moved, too. Directories do not count:
-//! builds in two directories, or of two versions of a dependency, have other ones.
+//! Levels 5 to 7 leave out functions whose name the other run has, too. Levels 5 and 7 leave out
+//! small functions, because many look alike. Directories do not tell functions apart: builds in two
+//! directories, or of two versions of a dependency, have other ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use holloway_format::map::hash_of_words;
@@ -63,38 +64,57 @@ pub(super) fn match_functions(
         groups,
         matched: Vec::new(),
     };
+    let file = |group: &Group<'_>| file_name(&group.map().file).to_owned();
+    let with = |name: String, group: &Group<'_>| Some((name, vec![group.hash()]));
+    let in_file = |name: &str, group: &Group<'_>| format!("{name} {}", file(group));
     matching.pair(Pairing::Same, &|group| {
-        let name = format!("{} {}", linkage(group), group.map().file);
-        Some((name, vec![group.hash()]))
+        with(format!("{} {}", linkage(group), group.map().file), group)
     });
     matching.pair(Pairing::Same, &|group| {
-        Some((linkage(group), vec![group.hash()]))
+        with(in_file(&linkage(group), group), group)
     });
-    matching.add_up(&|group| (shown(group).to_string(), vec![group.hash()]));
     matching.pair(Pairing::Same, &|group| {
-        Some((shown(group).to_string(), vec![group.hash()]))
+        with(in_file(&shown(group), group), group)
     });
+    matching.add_up(&|group| (in_file(&shown(group), group), vec![group.hash()]));
+    matching.pair(Pairing::Same, &|group| {
+        with(in_file(&shown(group), group), group)
+    });
+    matching.pair(Pairing::Moved, &|group| with(linkage(group), group));
     matching.pair(Pairing::Moved, &|group| {
-        let last = last_part(&shown(group)).to_owned();
-        Some((last, vec![group.hash()]))
-    });
-    matching.pair(Pairing::Renamed, &|group| {
-        let map = group.map();
-        let place = format!("{}:{}", map.file, map.line);
-        (map.line != 0).then(|| (place, vec![group.hash()]))
-    });
-    matching.pair(Pairing::Renamed, &|group| {
-        let map = group.map();
-        let sizes = map.blocks.iter().map(|block| block.instructions.into());
-        let sizes = hash_of_words(&sizes.collect::<Vec<u64>>());
-        (map.edges.len() >= KNOWN_BY_GRAPH_EDGES)
-            .then(|| (String::new(), vec![group.hash(), sizes]))
+        with(shown(group).to_string(), group)
     });
     matching.pair(Pairing::Changed, &|group| {
         Some((linkage(group), Vec::new()))
     });
     matching.pair(Pairing::Changed, &|group| {
         Some((shown(group).to_string(), Vec::new()))
+    });
+    let names = matching.groups.each_ref().map(|groups| {
+        let names = groups.iter().map(&shown);
+        names.collect::<BTreeSet<Rc<str>>>()
+    });
+    // A function whose name the other run has, too, is not one of another name.
+    let is_nameless = |group: &Group<'_>| {
+        let name = shown(group);
+        !names.iter().all(|names| names.contains(&name))
+    };
+    let is_large = |group: &Group<'_>| group.map().edges.len() >= KNOWN_BY_GRAPH_EDGES;
+    matching.pair(Pairing::Moved, &|group| {
+        let last = last_part(&shown(group)).to_owned();
+        with(last, group).filter(|_| is_nameless(group) && is_large(group))
+    });
+    matching.pair(Pairing::Renamed, &|group| {
+        let map = group.map();
+        let place = format!("{}:{}", map.file, map.line);
+        with(place, group).filter(|_| is_nameless(group) && map.line != 0)
+    });
+    matching.pair(Pairing::Renamed, &|group| {
+        let map = group.map();
+        let sizes = map.blocks.iter().map(|block| block.instructions.into());
+        let sizes = hash_of_words(&sizes.collect::<Vec<u64>>());
+        let key = (String::new(), vec![group.hash(), sizes]);
+        (is_nameless(group) && is_large(group)).then_some(key)
     });
     (matching.matched, matching.unmatched)
 }
@@ -134,22 +154,20 @@ impl Matching<'_, '_> {
                 }
             }
         }
+        let mut taken = self
+            .groups
+            .each_ref()
+            .map(|groups| vec![false; groups.len()]);
         for sides in candidates.into_values() {
             if let [&[a], &[b]] = sides.each_ref().map(Vec::as_slice) {
+                taken[0][a] = true;
+                taken[1][b] = true;
                 let groups = [a, b];
-                let [from, to] = [0, 1].map(|side: usize| {
-                    let map = self.groups[side][groups[side]].map();
-                    file_name(&map.file)
-                });
-                let pairing = match pairing {
-                    Pairing::Same if from != to => Pairing::Moved,
-                    pairing => pairing,
-                };
                 self.matched.push(Matched { groups, pairing });
-                for (unmatched, taken) in self.unmatched.iter_mut().zip(groups) {
-                    unmatched.retain(|&index| index != taken);
-                }
             }
+        }
+        for (unmatched, taken) in self.unmatched.iter_mut().zip(&taken) {
+            unmatched.retain(|&index| !taken[index]);
         }
     }
 }

@@ -8,7 +8,7 @@
 //! `matching` finds functions that were moved, renamed, or changed. If a function has another graph,
 //! its paths have no counterparts. Only its totals are compared then.
 //!
-//! Cost: linear in functions and counted paths, plus sorting.
+//! Cost: linear in counted paths, plus sorting of functions by name.
 
 mod matching;
 
@@ -20,7 +20,7 @@ use holloway_format::Count;
 
 use crate::functions::summary;
 use crate::overlap::exits::Exits;
-use crate::overlap::groups::{Group, PairOfGroups, groups, merge};
+use crate::overlap::groups::{Counts, Group, PairOfGroups, groups, merge};
 use crate::overlap::{Both, cut_elsewhere, unit};
 use crate::run::{Function, FunctionId, RunProfile};
 
@@ -77,11 +77,17 @@ pub struct FunctionChange {
     pub work: Both<Work>,
     /// Paths or edges whose counts differ. 0 if the function has no counterpart, or another graph.
     pub parts: u64,
+    /// Paths or edges that are left out: see [`Diff::by_exits`].
+    pub by_exits: u64,
 }
 
 impl FunctionChange {
-    /// How the function changed. `None` if its counts are equal.
+    /// How the function changed. `None` if its counts are equal, or if frames that only one run counts
+    /// may explain all differences.
     pub fn trend(&self) -> Option<Trend> {
+        if self.by_exits > 0 && self.parts == 0 {
+            return None;
+        }
         let [a, b] = self.work;
         let ran = |work: Work| work.executions > Count::ZERO || work.instructions > Count::ZERO;
         match (ran(a), ran(b)) {
@@ -175,16 +181,17 @@ impl Diff {
     }
 }
 
-/// Compares the functions that `keep` accepts. `name` returns the name that the user knows a
-/// function by.
+/// Compares the functions that `keep` accepts in either run. `name` returns the name that the user
+/// knows a function by.
 pub fn diff(
     runs: Both<&RunProfile>,
     keep: &dyn Fn(&Function) -> bool,
     name: &dyn Fn(&Function) -> Rc<str>,
 ) -> Diff {
     let unit = unit(runs);
-    let mut groups = runs.map(|run| groups(run, unit, keep));
+    let mut groups = runs.map(|run| groups(run, unit, &|_| true));
     let (matched, alone) = match_functions(&mut groups, name);
+    let keeps = |group: &Group<'_>| keep(group.representative().1);
     let mut comparison = Comparison {
         runs,
         exits_differ: runs[0].exits() != runs[1].exits(),
@@ -204,6 +211,9 @@ pub fn diff(
     } in matched
     {
         let groups = PairOfGroups([&groups[0][pair[0]], &groups[1][pair[1]]]);
+        if !groups.0.iter().any(|group| keeps(group)) {
+            continue;
+        }
         match pairing {
             Pairing::Same | Pairing::Moved | Pairing::Renamed => {
                 comparison.add_pair(&groups, pairing);
@@ -212,7 +222,10 @@ pub fn diff(
         }
     }
     for (side, alone) in alone.into_iter().enumerate() {
-        for index in alone {
+        for index in alone
+            .into_iter()
+            .filter(|&index| keeps(&groups[side][index]))
+        {
             let mut sides = [None; 2];
             sides[side] = Some(&groups[side][index]);
             comparison.add(sides, Pairing::Absent);
@@ -240,7 +253,7 @@ impl Comparison<'_> {
             Unit::Edges => Vec::new(),
         };
         let mut instructions = instructions.into_iter().peekable();
-        let mut parts = 0;
+        let (mut parts, mut by_exits) = (0, 0);
         for (number, counts) in merge([&a.executions, &b.executions]) {
             let cost = instructions.next_if(|(numbered, _)| *numbered == number);
             if counts[0] == counts[1] {
@@ -248,7 +261,7 @@ impl Comparison<'_> {
             }
             let (side, (id, function)) = groups.owner(number.0);
             if exits.may_explain(unit, function, number.1, counts) {
-                self.diff.by_exits += 1;
+                by_exits += 1;
                 continue;
             }
             parts += 1;
@@ -265,27 +278,40 @@ impl Comparison<'_> {
             let functions = groups.representatives().map(|(_, function)| function);
             self.diff.cut_elsewhere += u64::from(cut_elsewhere(functions));
         }
-        self.add_function(groups.0.map(Some), pairing, parts);
+        let counts = [Some(a.executions), Some(b.executions)];
+        self.add_function(groups.0.map(Some), counts, pairing, [parts, by_exits]);
     }
 
     /// Adds a function whose paths have no counterparts.
     fn add(&mut self, groups: Both<Option<&Group<'_>>>, pairing: Pairing) {
-        self.add_function(groups, pairing, 0);
+        let counts = groups.map(|group| {
+            let group = group?;
+            Some(group.counts(group.representative().1).executions)
+        });
+        self.add_function(groups, counts, pairing, [0, 0]);
     }
 
-    fn add_function(&mut self, groups: Both<Option<&Group<'_>>>, pairing: Pairing, parts: u64) {
+    fn add_function(
+        &mut self,
+        groups: Both<Option<&Group<'_>>>,
+        counts: Both<Option<Counts>>,
+        pairing: Pairing,
+        [parts, by_exits]: [u64; 2],
+    ) {
         let mut work: Both<Work> = Default::default();
-        for (side, group) in groups.iter().enumerate() {
-            if let Some(group) = group {
-                work[side] = work_of(self.runs[side], group);
+        for (side, (group, counts)) in groups.iter().zip(counts).enumerate() {
+            if let (Some(group), Some(counts)) = (group, counts) {
+                work[side] = work_of(self.runs[side], group, &counts);
             }
             self.diff.totals[side].add(work[side]);
         }
+        self.diff.by_exits += by_exits;
         let change = FunctionChange {
             functions: groups.map(|group| group.map(|group| group.representative().0)),
             pairing,
             work,
             parts,
+            by_exits,
         };
         let ran = groups.iter().flatten().any(|group| group.ran());
         self.diff.ran += u64::from(ran);
@@ -315,18 +341,19 @@ impl Comparison<'_> {
     }
 }
 
-/// What a run did in all copies of a function.
-fn work_of(run: &RunProfile, group: &Group<'_>) -> Work {
-    let mut work = Work::default();
+/// What a run did in all copies of a function. `counts` are the executions of its paths or edges.
+fn work_of(run: &RunProfile, group: &Group<'_>, counts: &Counts) -> Work {
+    let mut work = Work {
+        distinct: counts.len() as u64,
+        ..Work::default()
+    };
     for id in group.ids() {
         if let Some(summary) = summary(run, id) {
             work.calls = work.calls.saturating_add(summary.calls);
             work.instructions = work.instructions.saturating_add(summary.instructions);
         }
     }
-    let executions = group.counts(group.representative().1).executions;
-    work.distinct = executions.len() as u64;
-    for (_, count) in executions {
+    for &(_, count) in counts {
         work.executions = work.executions.saturating_add(count);
     }
     work

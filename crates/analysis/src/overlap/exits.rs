@@ -45,7 +45,10 @@ impl Exits {
         let common = counts.iter().all(|&count| count > Count::ZERO);
         match unit {
             Unit::Edges => counts[0].0.abs_diff(counts[1].0) <= left_frames.0,
-            Unit::Paths => counts[0] == counts[1] || !common && is_left(function, PathId(number)),
+            Unit::Paths => {
+                let explained = left_frames > Count::ZERO && !common;
+                counts[0] == counts[1] || explained && is_left(function, PathId(number))
+            }
         }
     }
 }

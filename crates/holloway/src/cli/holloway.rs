@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use holloway_abi::environment::VARIABLES;
+use regex::Regex;
 
 use super::check::{self, CheckArgs};
 use super::export::{self, ExportArgs};
@@ -472,9 +473,12 @@ pub(crate) struct SuiteArgs {
     /// Directory of training runs: for each run, one with the same name
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) train: Option<PathBuf>,
-    /// The list.
+    /// Count only functions whose name matches
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) function: Option<Regex>,
+    /// The output.
     #[command(flatten)]
-    pub(crate) list: ListArgs,
+    pub(crate) style: StyleArgs,
 }
 
 /// `holloway overlap`.

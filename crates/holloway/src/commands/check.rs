@@ -89,7 +89,7 @@ fn refuse_damage(run: &Path, profile: &RunProfile) -> Result<()> {
 /// # Errors
 /// If the file is the budget, or standard output, which has the results.
 fn refuse_junit(file: &Path, budget: &Path) -> Result<()> {
-    let is_stdout = file == Path::new(output_file::STDOUT);
+    let is_stdout = output_file::is_stdout(file) || file == Path::new("/dev/stdout");
     let same = |a: std::io::Result<PathBuf>, b: std::io::Result<PathBuf>| match (a, b) {
         (Ok(a), Ok(b)) => a == b,
         _ => false,

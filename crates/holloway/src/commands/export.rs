@@ -81,7 +81,7 @@ fn check(args: &ExportArgs) -> Result<()> {
 fn output_file(args: &ExportArgs) -> Option<&Path> {
     args.output
         .as_deref()
-        .filter(|file| *file != Path::new("-"))
+        .filter(|file| !output_file::is_stdout(file))
 }
 
 fn options<'a>(args: &ExportArgs, source: &'a holloway_report::Files) -> Options<'a> {
@@ -147,19 +147,12 @@ fn export_samples(args: &ExportArgs, run: &Path, options: &Options<'_>) -> Resul
     })
 }
 
-/// Writes the file, completely or not at all, or writes to stdout. A closed pipe is no error.
+/// Writes the file, completely or not at all, or writes to stdout.
 fn write(
     args: &ExportArgs,
     content: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<(), ExportError>,
 ) -> Result<()> {
-    let Some(path) = output_file(args) else {
-        let mut out = io::BufWriter::new(io::stdout());
-        let written = content(&mut out).and_then(|()| Ok(out.flush()?));
-        return match written {
-            Err(ExportError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => written.map_err(|error| failure(Path::new("standard output"), error)),
-        };
-    };
+    let path = output_file(args).unwrap_or(Path::new("-"));
     output_file::write(path, content, |error| failure(path, error))
 }
 

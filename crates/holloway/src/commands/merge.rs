@@ -1,10 +1,12 @@
 //! `holloway merge -o OUT RUN...`: adds up the counts of several runs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use holloway_collect::merge::{MergeSummary, merge};
+use holloway_collect::merge::merge;
+use holloway_collect::samples::sample_files;
 use holloway_collect::settings::MapDirectories;
+use holloway_report::notes::sentence;
 use holloway_report::plural;
 
 use crate::cli::MergeArgs;
@@ -16,36 +18,50 @@ use crate::{latest, loading, status};
 /// # Errors
 /// If a run cannot be read or merged, or the new run cannot be written.
 pub(crate) fn main(args: &MergeArgs) -> Result<ExitCode> {
-    let runs = args.runs.iter().map(|run| finished(run));
-    let runs: Vec<PathBuf> = runs.collect::<Result<_>>()?;
-    let MergeSummary { read, written } = merge(&runs, &args.output)?;
+    let runs = latest::distinct(&args.runs)?;
+    for run in &runs {
+        finish(run)?;
+    }
+    let profiles = merge(&runs, &args.output)?;
     let text = format!(
-        "{} with {} into {} ({})",
+        "{} with {} into {}",
         plural(runs.len() as u64, "run"),
-        plural(read as u64, "profile"),
-        status::shown(&args.output),
-        plural(written as u64, "profile")
+        plural(profiles as u64, "profile"),
+        status::shown(&args.output)
     );
     status::line("Merged", &text);
     Ok(ExitCode::SUCCESS)
 }
 
-/// The directory of a run, finished if its programs have ended.
-fn finished(run: &Path) -> Result<PathBuf> {
-    let run = latest::resolve(run)?;
-    holloway_collect::load::profile_files(&run)?;
+/// Finishes a run whose programs have ended, and refuses a run that cannot be merged.
+fn finish(run: &Path) -> Result<()> {
+    holloway_collect::load::profile_files(run)?;
     if !run.is_dir() {
         return Err(Failure::usage(format_args!(
             "{} is not a run's directory: name the directories of runs",
             run.display()
         )));
     }
-    if loading::has_samples(&run) {
+    if !sample_files(run).is_empty() {
         return Err(Failure::usage(format_args!(
-            "{} has samples, not counts: `holloway manager` combines samples",
+            "{} has samples: `holloway manager` combines samples",
             run.display()
         )));
     }
-    loading::finish(&run, &MapDirectories::default())?;
-    Ok(run)
+    loading::finish(run, &MapDirectories::default())?;
+    refuse_damage(run)
+}
+
+/// Refuses a damaged run: the sum would lack counts without a word.
+fn refuse_damage(run: &Path) -> Result<()> {
+    let loaded = loading::load_readable(run)?;
+    let mut damage = loaded.profile.damage.iter();
+    match damage.find(|note| note.sample().is_none()) {
+        None => Ok(()),
+        Some(note) => Err(Failure::new(format_args!(
+            "cannot merge {}, which is not whole: {}",
+            run.display(),
+            sentence(note)
+        ))),
+    }
 }

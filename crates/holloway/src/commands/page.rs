@@ -21,6 +21,11 @@ const OPENER: &str = "xdg-open";
 /// # Errors
 /// If no part of the run can be read, the file cannot be written, or no browser can be started.
 pub(crate) fn write(args: &ReportArgs, run: &Path, file: &Path) -> Result<()> {
+    if args.open && output_file::is_stdout(file) {
+        return Err(Failure::usage(
+            "--open needs a file: name one with --html FILE",
+        ));
+    }
     let source = source();
     let mut code = args.view.code.clone();
     code.workspace = args.workspace;

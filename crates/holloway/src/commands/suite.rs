@@ -4,12 +4,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use holloway_analysis::RunProfile;
+use holloway_report::Options;
+use holloway_report::notes::sentence;
 use holloway_report::suite::{self as report, Suite};
 
 use crate::cli::{OutputFormat, SuiteArgs};
 use crate::failure::{Failure, Result};
-use crate::printing::{options, source, write_out};
-use crate::{latest, loading};
+use crate::printing::{check_selection, source, unfiltered, write_out};
+use crate::{latest, loading, status};
 
 /// Prints a row for each run, and the mean.
 ///
@@ -17,28 +19,40 @@ use crate::{latest, loading};
 /// If a run cannot be read, has no paths, or has no training run, or if stdout cannot be written.
 pub(crate) fn main(args: &SuiteArgs) -> Result<ExitCode> {
     let source = source();
-    let options = options(&args.list, &source);
+    let options = Options {
+        function: args.function.clone(),
+        ..unfiltered(None, args.style.color, &source)
+    };
     let mut suite = Suite::new();
-    for run in &args.runs {
-        let run = latest::resolve(run)?;
+    for run in latest::distinct(&args.runs)? {
         let name = name(&run);
-        let profile = loading::load(&run)?;
+        let profile = load(&run)?;
         let train = match &args.train {
             Some(directory) => Some(training_run(directory, &name)?),
             None => None,
         };
-        if !suite.add(name, &profile, train.as_ref(), &options) {
-            return Err(Failure::new(format_args!(
-                "{} has no path counts, or its training run has none: record it with --collect paths",
-                run.display()
-            )));
-        }
+        let runs: Vec<&RunProfile> = [Some(&profile), train.as_ref()]
+            .into_iter()
+            .flatten()
+            .collect();
+        check_selection(&runs, &options)?;
+        let added = suite.add(name, &profile, train.as_ref(), &options);
+        added.map_err(|error| Failure::new(format_args!("{}: {error}", run.display())))?;
     }
-    write_out(|out| match args.list.style.format {
+    write_out(|out| match args.style.format {
         OutputFormat::Text => report::write(&suite, &options, out),
         OutputFormat::Json => report::json(&suite, out),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a run. Warns of its damage.
+fn load(run: &Path) -> Result<RunProfile> {
+    let profile = loading::load(run)?;
+    for note in &profile.damage {
+        status::warn(&format!("{}: {}", run.display(), sentence(note)));
+    }
+    Ok(profile)
 }
 
 /// The name of a run: the last part of its path.
@@ -56,5 +70,5 @@ fn training_run(directory: &Path, name: &str) -> Result<RunProfile> {
             directory.display()
         )));
     }
-    loading::load(&train)
+    load(&train)
 }

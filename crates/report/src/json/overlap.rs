@@ -117,7 +117,7 @@ pub(crate) fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let names = Filter::new(options);
-    let keep = |function: &Function| names.matches(&function.map.linkage_name, &function.map.name);
+    let keep = |function: &Function| names.keeps_name(function);
     let mut overlap = overlap(runs, &keep, &|function| names.name(function));
     keep_chosen_path(&mut overlap, runs, &names);
     document::write(&document(runs, &names, &overlap, options.top), out)

@@ -8,6 +8,7 @@ use holloway_format::Count;
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
+use crate::notes::Sentences;
 use crate::suite_runs::{Suite, SuiteRun};
 
 #[derive(Serialize)]
@@ -28,6 +29,7 @@ struct RunRecord<'a> {
     executions_right: Count,
     #[serde(skip_serializing_if = "Option::is_none")]
     train: Option<TrainRecord>,
+    damage: Sentences<'a>,
 }
 
 #[derive(Serialize)]
@@ -48,6 +50,18 @@ struct MeanRecord {
     paths_right: f64,
     executions_right: f64,
     hottest_right: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    train: Option<TrainMeanRecord>,
+}
+
+/// Arithmetic means over the training runs.
+#[derive(Serialize)]
+struct TrainMeanRecord {
+    common_paths_share: f64,
+    train_paths_share: f64,
+    common_executions_share: f64,
+    common_instructions_share: f64,
+    overlap: f64,
 }
 
 /// Writes the tables.
@@ -62,6 +76,7 @@ pub(crate) fn write(suite: &Suite, out: &mut dyn Write) -> io::Result<()> {
             paths_right: suite.mean(SuiteRun::paths_right),
             executions_right: suite.mean(SuiteRun::executions_right),
             hottest_right: suite.mean(SuiteRun::hottest_right),
+            train: train_means(suite),
         },
     };
     document::write(&document, out)
@@ -78,7 +93,18 @@ fn run_record(run: &SuiteRun) -> RunRecord<'_> {
         executions: prediction.real.executions,
         executions_right: prediction.right.executions,
         train: run.train.as_ref().map(train_record),
+        damage: Sentences(&run.damage),
     }
+}
+
+fn train_means(suite: &Suite) -> Option<TrainMeanRecord> {
+    Some(TrainMeanRecord {
+        common_paths_share: suite.mean_of_trained(SuiteRun::paths_common)?,
+        train_paths_share: suite.mean_of_trained(SuiteRun::train_paths_common)?,
+        common_executions_share: suite.mean_of_trained(SuiteRun::executions_common)?,
+        common_instructions_share: suite.mean_of_trained(SuiteRun::instructions_common)?,
+        overlap: suite.mean_of_trained(|overlap| overlap.overlap)?,
+    })
 }
 
 fn train_record(overlap: &Overlap) -> TrainRecord {

@@ -157,7 +157,7 @@ impl<'a> Page<'a> {
             return sheet.page.wrapped(Line::new(), Ink::Plain, &text);
         }
         let shown = format!(
-            "{} of {} that changed, of {} that ran; instructions",
+            "{} of {} that changed or moved, of {} that ran; instructions",
             diff.functions.len().min(sheet.top()),
             plural(diff.functions.len() as u64, "function"),
             grouped(diff.ran)
@@ -232,10 +232,8 @@ impl<'a> Page<'a> {
             return match &sheet.options.path {
                 Some(choice) => {
                     sheet.page.gap()?;
-                    let text = format!(
-                        "{}{} has the same count in both runs",
-                        choice.function, choice.prefix
-                    );
+                    let path = format!("{}{}", choice.function, choice.prefix);
+                    let text = self.without_difference(&path);
                     sheet.page.wrapped(Line::new(), Ink::Plain, &text)
                 }
                 None => Ok(()),
@@ -256,6 +254,22 @@ impl<'a> Page<'a> {
             table.row(self.part_row(sheet, part));
         }
         table.write(&mut sheet.page)
+    }
+
+    /// Why there is no difference of a path.
+    fn without_difference(&self, path: &str) -> String {
+        let diff = &self.changes.diff;
+        if diff.unit == Unit::Edges {
+            return format!("{path} is not compared: one of the runs counted edges");
+        }
+        match self.changes.lost_path() {
+            Some(Pairing::Absent) => format!("{path} is not compared: one run lacks its function"),
+            Some(_) => format!("{path} is not compared: its function has other code in B"),
+            None if diff.by_exits > 0 => format!(
+                "{path} does not differ, except for frames left in calls, which only one run counts"
+            ),
+            None => format!("{path} has the same count in both runs"),
+        }
     }
 
     fn part_row(&self, sheet: &Sheet<'a>, part: &PartChange) -> Vec<(Ink, String)> {

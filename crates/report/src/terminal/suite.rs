@@ -106,19 +106,17 @@ fn write_trained(suite: &Suite, page: &mut Page<'_>) -> io::Result<()> {
         ]);
     }
     if trained.len() > 1 {
-        let mean = |figure: &dyn Fn(&Overlap) -> f64| -> f64 {
-            let sum: f64 = trained.iter().map(|(_, overlap)| figure(overlap)).sum();
-            sum / trained.len() as f64
-        };
+        let mean = |figure: &dyn Fn(&Overlap) -> f64| suite.mean_of_trained(figure).unwrap_or(0.0);
+        let share = |figure: &dyn Fn(&Overlap) -> f64| (Ink::Number, percent(mean(figure)));
         let empty = || (Ink::Plain, String::new());
         table.row(vec![
             (Ink::Faint, "mean".to_owned()),
             empty(),
             empty(),
             empty(),
-            (Ink::Number, percent(mean(&SuiteRun::paths_common))),
-            (Ink::Number, percent(mean(&SuiteRun::executions_common))),
-            (Ink::Number, percent(mean(&SuiteRun::instructions_common))),
+            share(&SuiteRun::paths_common),
+            share(&SuiteRun::executions_common),
+            share(&SuiteRun::instructions_common),
             (
                 Ink::Number,
                 format!("{:.3}", mean(&|overlap| overlap.overlap)),

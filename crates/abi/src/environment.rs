@@ -8,8 +8,9 @@
 use core::marker::PhantomData;
 
 pub use value::{
-    Collection, Directory, File, Flag, InvalidBurst, InvalidCollection, InvalidNumber,
-    InvalidSwitch, Number, Parse, Patterns, Program, Run, Switch, ValueType,
+    Collection, Directory, File, Flag, GraphStage, InvalidBurst, InvalidCollection,
+    InvalidGraphStage, InvalidNumber, InvalidSwitch, Number, Parse, Patterns, Program, Run, Switch,
+    ValueType,
 };
 
 use crate::burst::BurstRate;
@@ -81,6 +82,14 @@ pub const EXITS: Variable<Switch> = Variable {
     value_type: PhantomData,
     default: "frames that are left early are counted with paths, edges, and loops",
     help: "whether builds count frames that are left early, as --exits",
+};
+
+/// The code whose graph builds profile.
+pub const GRAPH: Variable<GraphStage> = Variable {
+    name: "HOLLOWAY_GRAPH",
+    value_type: PhantomData,
+    default: "optimized",
+    help: "whether builds profile the code before or after the optimizer, as --graph",
 };
 
 /// The run whose counts guide the placement of probes.
@@ -217,9 +226,10 @@ pub const JOBS: Variable<Number> = Variable {
 };
 
 /// All variables that users set, in the order of the help texts.
-pub const VARIABLES: [Description; 17] = [
+pub const VARIABLES: [Description; 18] = [
     COLLECT.description(),
     EXITS.description(),
+    GRAPH.description(),
     GUIDE.description(),
     BURST.description(),
     DATA.description(),

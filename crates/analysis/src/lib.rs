@@ -18,6 +18,10 @@
 //! plan after a change of its program. [`layout`] orders blocks and
 //! functions.
 //!
+//! [`covered`] says which part of the source ran: functions, lines, branches, paths, and conditions.
+//! [`missing_paths`] puts the paths that never ran next to the nearest ones that did, and
+//! [`decisions`] finds the conditions that act on a decision by themselves (MC/DC).
+//!
 //! [`advice`] finds changes of the source that may pay.
 //!
 //! [`samples`] adds up sampled addresses of programs that count nothing. [`estimate`] derives the
@@ -42,7 +46,9 @@ pub mod branch_stream;
 pub mod branches;
 mod chain;
 pub mod coverage;
+pub mod covered;
 pub mod cpu_time;
+pub mod decisions;
 pub mod directions;
 pub mod divergence;
 pub mod edges;
@@ -59,6 +65,7 @@ pub mod layout;
 pub mod lines;
 pub mod loops;
 pub mod misfit;
+pub mod missing_paths;
 pub mod note;
 pub mod old_plans;
 pub mod origins;
@@ -74,6 +81,7 @@ pub mod run;
 pub mod samples;
 pub mod stream;
 pub mod tails;
+pub mod test_sets;
 pub mod trace;
 pub mod trail;
 pub mod uncovered;

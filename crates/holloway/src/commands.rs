@@ -5,6 +5,7 @@ pub(crate) mod cargo;
 pub(crate) mod cargo_optimize;
 pub(crate) mod check;
 pub(crate) mod clean;
+pub(crate) mod coverage;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod export;

@@ -49,8 +49,9 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    advise, cargo_optimize, check, clean, demo, doctor, export, import, manager, manual, monitor,
-    optimize, overlap, phases, plan, predict, report, run, runner, show_env, stability, trace,
+    advise, cargo_optimize, check, clean, coverage, demo, doctor, export, import, manager, manual,
+    monitor, optimize, overlap, phases, plan, predict, report, run, runner, show_env, stability,
+    trace,
 };
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};
@@ -147,6 +148,7 @@ fn about_runs(command: &RunsCommand) -> Result<ExitCode> {
         RunsCommand::Report(args) => report::main(args),
         RunsCommand::Export(args) => export::main(args),
         RunsCommand::Advise(args) => advise::main(args),
+        RunsCommand::Coverage(args) => coverage::main(args),
         RunsCommand::Overlap(args) => overlap::main(args),
         RunsCommand::Check(args) => check::main(args),
         RunsCommand::Stability(args) => stability::main(args),

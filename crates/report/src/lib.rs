@@ -27,6 +27,7 @@
 pub mod advice;
 pub mod budget;
 pub mod code;
+mod covered;
 mod cpu_time;
 pub mod export;
 mod filter;

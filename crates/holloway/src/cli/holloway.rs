@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use holloway_abi::environment::VARIABLES;
 
 use super::check::{self, CheckArgs};
+use super::coverage::{self, CoverageArgs};
 use super::export::{self, ExportArgs};
 use super::optimize::{self, OptimizeArgs, PlanArgs};
 use super::phases::{self, PhasesArgs};
@@ -127,6 +128,9 @@ pub(crate) enum RunsCommand {
     /// Advise on changes of the source that may pay: where, why, and the most that each may save
     #[command(after_help = ADVISE_EXAMPLES)]
     Advise(AdviseArgs),
+    /// Show what ran and what never did: functions, lines, branches, paths, and conditions (MC/DC)
+    #[command(after_help = coverage::EXAMPLES)]
+    Coverage(CoverageArgs),
     /// Compare two runs: the paths (or edges) that they share, and their largest differences
     #[command(after_help = OVERLAP_EXAMPLES)]
     Overlap(OverlapArgs),
@@ -226,6 +230,9 @@ Holloway's options, anywhere before `--` (they take effect when a program is lin
                          kind of profile (HOLLOWAY_COLLECT)
   --exits on|off         count frames that are left early: by longjmp, unwinding, or the
                          end of the process; on by default (HOLLOWAY_EXITS)
+  --graph source|optimized
+                         profile the code before or after the optimizer; source is for
+                         coverage, and must be given to compile, too (HOLLOWAY_GRAPH)
   --guide RUN            use the counts of an earlier run to place probes; paths may be cut
                          elsewhere (HOLLOWAY_GUIDE)
   --embed                no probes: the program carries its bitcode for `holloway optimize`;

@@ -9,6 +9,7 @@
 pub mod advice;
 mod branches;
 mod context;
+pub mod covered;
 mod cpu_time;
 mod document;
 mod fields;

@@ -9,6 +9,7 @@ mod blocks;
 pub(crate) mod bounds;
 pub(crate) mod branches;
 mod coverage;
+pub mod covered;
 mod cpu_time;
 mod edges;
 mod functions;

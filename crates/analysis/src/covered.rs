@@ -1,0 +1,373 @@
+//! The coverage of a run: the functions, lines, branches, paths, and conditions that ran, out of
+//! those of the program, in total, by file, and by function.
+//!
+//! The answer is about the source, as that of [`uncovered`](crate::uncovered): copies of a function
+//! are merged, and the same code is left out. Unlike there, code of functions that never ran counts
+//! as possible everywhere.
+//!
+//! - *branches*: the ways of branches ([`branch_ways`]);
+//! - *paths*: the regular paths ([`missing_paths`](crate::missing_paths)) of each version that ran,
+//!   or of one copy if none ran;
+//! - *conditions*: those of decisions ([`decisions`](crate::decisions)) in functions whose graph is
+//!   that of the source. A condition is covered if it acted on the outcome by itself.
+//!
+//! Cost: as `uncovered`, and for each function its missing paths.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holloway_abi::Unit;
+use holloway_format::{Count, Scope};
+
+use crate::decisions::{Decision, MayJoin, Vector, decisions, independent};
+use crate::lines;
+use crate::missing_paths::{MissingPath, path_coverage, regular_path_count};
+use crate::run::{Function, FunctionId, RunProfile};
+use crate::uncovered::{Declaration, Source, declaration, is_shim, sources, versions};
+use crate::ways::branch_ways;
+
+/// A number of things, out of those that there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Ratio {
+    /// Those that ran.
+    pub covered: u64,
+    /// All of them.
+    pub possible: u64,
+}
+
+impl Ratio {
+    fn add(&mut self, other: Ratio) {
+        self.covered = self.covered.saturating_add(other.covered);
+        self.possible = self.possible.saturating_add(other.possible);
+    }
+
+    fn count(&mut self, is_covered: bool) {
+        self.add(Ratio {
+            covered: is_covered.into(),
+            possible: 1,
+        });
+    }
+}
+
+/// The coverage of some code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Measures {
+    /// Functions.
+    pub functions: Ratio,
+    /// Lines with code.
+    pub lines: Ratio,
+    /// Ways of branches.
+    pub branches: Ratio,
+    /// Regular paths.
+    pub paths: Ratio,
+    /// Conditions of decisions. A condition is covered if it acted on the outcome by itself.
+    pub conditions: Ratio,
+}
+
+impl Measures {
+    fn add(&mut self, other: Measures) {
+        self.functions.add(other.functions);
+        self.lines.add(other.lines);
+        self.branches.add(other.branches);
+        self.paths.add(other.paths);
+        self.conditions.add(other.conditions);
+    }
+}
+
+/// The coverage of a run.
+#[derive(Clone, Debug, Default)]
+pub struct CodeCoverage<'a> {
+    /// The coverage of all code.
+    pub totals: Measures,
+    /// By file, as the map names it.
+    pub files: BTreeMap<&'a str, Measures>,
+    /// The functions, in the order of files and lines.
+    pub functions: Vec<FunctionCoverage<'a>>,
+    /// The decisions, in the order of functions.
+    pub decisions: Vec<DecisionCoverage<'a>>,
+    /// Functions whose paths are counted and whose graph is that of the source, so that their
+    /// decisions are known.
+    pub source_graphs: u64,
+    /// Groups of conditions that are too large to be measured.
+    pub large_decisions: u64,
+}
+
+/// The coverage of a function of the source.
+#[derive(Clone, Debug)]
+pub struct FunctionCoverage<'a> {
+    /// Source file of the declaration.
+    pub file: &'a str,
+    /// Line of the declaration.
+    pub line: u32,
+    /// The scope of a copy, with the names.
+    pub scope: &'a Scope,
+    /// The coverage of the function.
+    pub measures: Measures,
+    /// A compiled copy: of the version that ran most instructions, if any ran. `None` if the
+    /// function is only inlined.
+    pub function: Option<FunctionId>,
+    /// The paths of this copy that never ran, the nearest to a path that ran first.
+    pub missing: Vec<MissingPath>,
+    /// Whether the list has all of them.
+    pub is_complete: bool,
+}
+
+/// A decision of the source, merged over the copies of its function.
+#[derive(Clone, Debug)]
+pub struct DecisionCoverage<'a> {
+    /// A function that contains the decision.
+    pub function: FunctionId,
+    /// Source file of the first condition. Empty without debug information.
+    pub file: &'a str,
+    /// The conditions, in the order of their evaluation.
+    pub conditions: Vec<ConditionCoverage>,
+    /// Different vectors that ran.
+    pub vectors: BTreeSet<Vector>,
+    /// Whether the decision is measured. Paths that begin inside a decision do not show its
+    /// vectors.
+    pub is_measured: bool,
+}
+
+/// A condition of a decision.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ConditionCoverage {
+    /// Line, 0 if unknown.
+    pub line: u32,
+    /// Column, 0 if unknown.
+    pub column: u32,
+    /// Whether the vectors show that the condition acts on the outcome by itself.
+    pub is_independent: bool,
+    /// Whether the condition held in a vector.
+    pub held: bool,
+    /// Whether the condition failed in a vector.
+    pub failed: bool,
+}
+
+impl DecisionCoverage<'_> {
+    /// The conditions that are covered.
+    pub fn ratio(&self) -> Ratio {
+        let mut ratio = Ratio::default();
+        for condition in &self.conditions {
+            ratio.count(condition.is_independent);
+        }
+        ratio
+    }
+}
+
+/// Computes the coverage of the scopes that `keep` accepts: functions, and functions inlined into
+/// them. `max_paths` limits the missing paths that are listed for a function. `is_library` says
+/// whether a file belongs to a standard library (see [`branch_ways`]), and `may_join` whether two
+/// conditions may belong to one decision.
+pub fn covered<'a>(
+    run: &'a RunProfile,
+    keep: &dyn Fn(&Function, &Scope) -> bool,
+    is_library: fn(&str) -> bool,
+    may_join: MayJoin<'_>,
+    max_paths: usize,
+) -> CodeCoverage<'a> {
+    let keep: &dyn Fn(&Function, &Scope) -> bool =
+        &|function, scope| keep(function, scope) && !is_shim(function, scope);
+    let lines = lines::counts(run, keep);
+    let ways = ways_of_functions(run, keep, is_library);
+    let mut coverage = CodeCoverage::default();
+    for (declaration, source) in &sources(run, keep) {
+        let mut function = FunctionCoverage {
+            file: declaration.0,
+            line: declaration.1,
+            scope: source.scope,
+            measures: Measures::default(),
+            function: None,
+            missing: Vec::new(),
+            is_complete: false,
+        };
+        let measures = &mut function.measures;
+        measures.functions.count(source.ran);
+        let counts = lines.get(declaration.0);
+        for line in &source.lines {
+            let count = counts.and_then(|counts| counts.get(line)).copied();
+            measures
+                .lines
+                .count(count.unwrap_or_default() > Count::ZERO);
+        }
+        measures.branches = ways.get(declaration).copied().unwrap_or_default();
+        add_paths(run, source, max_paths, &mut function);
+        let decisions = decisions_of(run, source, may_join, &mut coverage);
+        for decision in decisions.iter().filter(|decision| decision.is_measured) {
+            function.measures.conditions.add(decision.ratio());
+        }
+        coverage.decisions.extend(decisions);
+        let file = coverage.files.entry(declaration.0).or_default();
+        file.add(function.measures);
+        coverage.functions.push(function);
+    }
+    // Several functions may share a line.
+    for (file, measures) in &mut coverage.files {
+        measures.lines = Ratio::default();
+        for &count in lines.get(*file).into_iter().flat_map(BTreeMap::values) {
+            measures.lines.count(count > Count::ZERO);
+        }
+    }
+    for &measures in coverage.files.values() {
+        coverage.totals.add(measures);
+    }
+    coverage
+}
+
+/// The ways of branches by the function that contains them.
+fn ways_of_functions<'a>(
+    run: &'a RunProfile,
+    keep: &dyn Fn(&Function, &Scope) -> bool,
+    is_library: fn(&str) -> bool,
+) -> BTreeMap<Declaration<'a>, Ratio> {
+    let mut by_function: BTreeMap<Declaration<'_>, Ratio> = BTreeMap::new();
+    for ways in branch_ways(run, keep, is_library).into_values() {
+        let Some(first) = ways.first() else { continue };
+        let map = &run.function(first.function).map;
+        let place = map.edges[first.edge as usize].place;
+        let scope = place.and_then(|place| map.scopes.get(place.scope as usize));
+        let Some(scope) = scope else { continue };
+        // A branch with one way is a check.
+        if ways.len() > 1 {
+            let declared = match (scope.parent, map.scopes.first()) {
+                (None, Some(own)) => declaration(own),
+                (Some(_), _) | (None, None) => declaration(scope),
+            };
+            let ratio = by_function.entry(declared).or_default();
+            for way in &ways {
+                ratio.count(way.count > Count::ZERO);
+            }
+        }
+    }
+    by_function
+}
+
+fn add_paths(
+    run: &RunProfile,
+    source: &Source<'_>,
+    max_paths: usize,
+    function: &mut FunctionCoverage<'_>,
+) {
+    let versions = versions(run, &source.copies);
+    let hottest = versions.iter().max_by_key(|version| version.instructions);
+    function.function = hottest.map(|version| version.function);
+    for version in &versions {
+        let max = match Some(version.function) == function.function {
+            true => max_paths,
+            false => 0,
+        };
+        let paths = path_coverage(run.function(version.function), &version.paths, max);
+        function.measures.paths.add(Ratio {
+            covered: paths.ran,
+            possible: paths.possible,
+        });
+        if max > 0 {
+            (function.missing, function.is_complete) = (paths.missing, paths.is_complete);
+        }
+    }
+    if function.function.is_none() {
+        let counted = |id: &&FunctionId| run.function(**id).unit() == Unit::Paths;
+        let copy = source.copies.iter().find(counted).copied();
+        function.function = copy.or(source.copies.first().copied());
+        if let Some(id) = copy {
+            function.measures.paths.add(Ratio {
+                covered: 0,
+                possible: regular_path_count(&run.function(id).map),
+            });
+        }
+    }
+}
+
+/// The decisions of a function of the source.
+fn decisions_of<'a>(
+    run: &'a RunProfile,
+    source: &Source<'a>,
+    may_join: MayJoin<'_>,
+    coverage: &mut CodeCoverage<'a>,
+) -> Vec<DecisionCoverage<'a>> {
+    let mut merged: Vec<(Decision, DecisionCoverage<'a>)> = Vec::new();
+    let mut has_source_graph = false;
+    for &id in &source.copies {
+        let function = run.function(id);
+        if !function.map.is_source_graph || function.unit() != Unit::Paths {
+            continue;
+        }
+        has_source_graph = true;
+        let found = decisions(&function.map, may_join);
+        coverage.large_decisions += found.too_large;
+        for decision in found.list {
+            let vectors = vectors(function, &decision);
+            let described = describe(function, id, &decision);
+            let is_same = |(other, known): &&mut (Decision, DecisionCoverage<'_>)| {
+                known.file == described.file
+                    && known.conditions == described.conditions
+                    && other.has_shape_of(&decision)
+            };
+            match merged.iter_mut().find(is_same) {
+                Some((_, known)) => {
+                    known.vectors.extend(vectors);
+                    known.is_measured &= described.is_measured;
+                }
+                None => {
+                    let described = DecisionCoverage {
+                        vectors,
+                        ..described
+                    };
+                    merged.push((decision, described));
+                }
+            }
+        }
+    }
+    coverage.source_graphs += u64::from(has_source_graph);
+    let decisions = merged.into_iter().map(|(_, mut decision)| {
+        let independent = independent(&decision.vectors);
+        for (number, condition) in decision.conditions.iter_mut().enumerate() {
+            let bit = 1 << number;
+            let has = |value: u64| {
+                let mut vectors = decision.vectors.iter();
+                vectors.any(|vector| vector.evaluated & bit != 0 && vector.values & bit == value)
+            };
+            condition.is_independent = independent & bit != 0;
+            (condition.held, condition.failed) = (has(bit), has(0));
+        }
+        decision
+    });
+    decisions.collect()
+}
+
+/// The vectors of a decision that ran in a function.
+fn vectors(function: &Function, decision: &Decision) -> BTreeSet<Vector> {
+    let Some(graph) = function.graph() else {
+        return BTreeSet::new();
+    };
+    let paths = function.counts.iter();
+    let paths = paths.filter_map(|&(path, _)| graph.path(path));
+    paths.filter_map(|path| decision.vector(&path)).collect()
+}
+
+/// A decision without vectors.
+fn describe<'a>(
+    function: &'a Function,
+    id: FunctionId,
+    decision: &Decision,
+) -> DecisionCoverage<'a> {
+    let first = decision
+        .conditions
+        .iter()
+        .find_map(|condition| condition.place);
+    let scope = first.and_then(|place| function.map.scopes.get(place.scope as usize));
+    let conditions = decision.conditions.iter();
+    DecisionCoverage {
+        function: id,
+        file: scope.map_or("", |scope| &*scope.file),
+        conditions: conditions
+            .map(|condition| ConditionCoverage {
+                line: condition.place.map_or(0, |place| place.line),
+                column: condition.place.map_or(0, |place| place.column),
+                is_independent: false,
+                held: false,
+                failed: false,
+            })
+            .collect(),
+        vectors: BTreeSet::new(),
+        is_measured: !decision.is_cut,
+    }
+}

@@ -259,6 +259,8 @@ pub mod internal {
     pub const INNER_RUNNER: &str = "HOLLOWAY_INNER_RUNNER";
     /// The user's value of cargo's variable `CARGO_TARGET_TRIPLE_RUNNER`, which Holloway replaces.
     pub const USERS_RUNNER: &str = "HOLLOWAY_USERS_RUNNER";
+    /// Set: `holloway-runner` runs each test of a test program in a process of its own.
+    pub const PER_TEST: &str = "HOLLOWAY_PER_TEST";
     /// The file to which link steps append their reports.
     pub const LINKED: &str = "HOLLOWAY_LINKED";
     /// The optimization level of a link step, from `holloway cc`.

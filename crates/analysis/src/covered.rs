@@ -9,7 +9,8 @@
 //! - *paths*: the regular paths ([`missing_paths`](crate::missing_paths)) of each version that ran,
 //!   or of one copy if none ran;
 //! - *conditions*: those of decisions ([`decisions`](crate::decisions)) in functions whose graph is
-//!   that of the source. A condition is covered if it acted on the outcome by itself.
+//!   that of the source. A condition is covered if it acted on the outcome by itself;
+//! - *prime paths* ([`prime_paths`](crate::prime_paths)), if the run recorded sequences of paths.
 //!
 //! Cost: as `uncovered`, and for each function its missing paths.
 
@@ -20,7 +21,9 @@ use holloway_format::{Count, Scope};
 
 use crate::decisions::{Decision, MayJoin, Vector, decisions, independent};
 use crate::lines;
+use crate::loops::{LoopsRun, Sequences};
 use crate::missing_paths::{MissingPath, path_coverage, regular_path_count};
+use crate::prime_paths::{Matcher, PrimePaths};
 use crate::run::{Function, FunctionId, RunProfile};
 use crate::uncovered::{Declaration, Source, declaration, is_shim, sources, versions};
 use crate::ways::branch_ways;
@@ -61,6 +64,8 @@ pub struct Measures {
     pub paths: Ratio,
     /// Conditions of decisions. A condition is covered if it acted on the outcome by itself.
     pub conditions: Ratio,
+    /// Prime paths. None without sequences of paths.
+    pub prime_paths: Ratio,
 }
 
 impl Measures {
@@ -70,6 +75,7 @@ impl Measures {
         self.branches.add(other.branches);
         self.paths.add(other.paths);
         self.conditions.add(other.conditions);
+        self.prime_paths.add(other.prime_paths);
     }
 }
 
@@ -89,6 +95,19 @@ pub struct CodeCoverage<'a> {
     pub source_graphs: u64,
     /// Groups of conditions that are too large to be measured.
     pub large_decisions: u64,
+    /// The prime paths that are not counted. `None` without sequences of paths.
+    pub uncounted_primes: Option<UncountedPrimes>,
+}
+
+/// Prime paths that are not counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct UncountedPrimes {
+    /// Functions with too many of them.
+    pub functions: u64,
+    /// Prime paths over more iterations than the run recorded.
+    pub long_paths: u64,
+    /// Whether sequences were dropped to save memory, so that more prime paths may have run.
+    pub is_lossy: bool,
 }
 
 /// The coverage of a function of the source.
@@ -153,22 +172,44 @@ impl DecisionCoverage<'_> {
     }
 }
 
+/// What a coverage is computed from.
+#[derive(Clone, Copy)]
+pub struct Evidence<'a> {
+    /// The counts.
+    pub run: &'a RunProfile,
+    /// The sequences of paths, with the same functions, if the run recorded loops.
+    pub loops: Option<&'a LoopsRun>,
+}
+
 /// Computes the coverage of the scopes that `keep` accepts: functions, and functions inlined into
 /// them. `max_paths` limits the missing paths that are listed for a function. `is_library` says
 /// whether a file belongs to a standard library (see [`branch_ways`]), and `may_join` whether two
 /// conditions may belong to one decision.
 pub fn covered<'a>(
-    run: &'a RunProfile,
+    evidence: Evidence<'a>,
     keep: &dyn Fn(&Function, &Scope) -> bool,
     is_library: fn(&str) -> bool,
     may_join: MayJoin<'_>,
     max_paths: usize,
 ) -> CodeCoverage<'a> {
+    let run = evidence.run;
     let keep: &dyn Fn(&Function, &Scope) -> bool =
         &|function, scope| keep(function, scope) && !is_shim(function, scope);
     let lines = lines::counts(run, keep);
     let ways = ways_of_functions(run, keep, is_library);
-    let mut coverage = CodeCoverage::default();
+    let mut coverage = CodeCoverage {
+        uncounted_primes: evidence.loops.map(|loops| UncountedPrimes {
+            is_lossy: loops.stats.prunings > 0,
+            ..UncountedPrimes::default()
+        }),
+        ..CodeCoverage::default()
+    };
+    let sequences: Option<BTreeMap<FunctionId, &Sequences>> = evidence.loops.map(|loops| {
+        let functions = loops.functions.iter();
+        functions
+            .map(|sequences| (sequences.id, sequences))
+            .collect()
+    });
     for (declaration, source) in &sources(run, keep) {
         let mut function = FunctionCoverage {
             file: declaration.0,
@@ -190,6 +231,10 @@ pub fn covered<'a>(
         }
         measures.branches = ways.get(declaration).copied().unwrap_or_default();
         add_paths(run, source, max_paths, &mut function);
+        if let (Some(sequences), Some(uncounted)) = (&sequences, &mut coverage.uncounted_primes) {
+            let primes = prime_paths(run, source, sequences, uncounted);
+            function.measures.prime_paths = primes;
+        }
         let decisions = decisions_of(run, source, may_join, &mut coverage);
         for decision in decisions.iter().filter(|decision| decision.is_measured) {
             function.measures.conditions.add(decision.ratio());
@@ -274,6 +319,48 @@ fn add_paths(
             });
         }
     }
+}
+
+/// The prime paths of a function of the source: of its versions that ran, or else of one copy.
+fn prime_paths(
+    run: &RunProfile,
+    source: &Source<'_>,
+    sequences: &BTreeMap<FunctionId, &Sequences>,
+    uncounted: &mut UncountedPrimes,
+) -> Ratio {
+    let copies = source.copies.iter().copied();
+    let copies: Vec<FunctionId> = copies
+        .filter(|&id| run.function(id).unit() == Unit::Paths)
+        .collect();
+    let any_ran = copies.iter().any(|&id| run.function(id).ran());
+    let mut versions: BTreeMap<u64, Vec<FunctionId>> = BTreeMap::new();
+    for &id in &copies {
+        let function = run.function(id);
+        if function.ran() || !any_ran && versions.is_empty() {
+            versions.entry(function.map.hash).or_default().push(id);
+        }
+    }
+    let mut ratio = Ratio::default();
+    for copies in versions.values() {
+        let map = &run.function(copies[0]).map;
+        let Some(primes) = PrimePaths::new(map) else {
+            uncounted.functions += 1;
+            continue;
+        };
+        let mut matcher = Matcher::new(&primes);
+        let longest = copies.iter().map(|id| {
+            let sequences = sequences.get(id).copied();
+            matcher.add(run.function(*id), sequences)
+        });
+        let longest = longest.min().unwrap_or(usize::MAX);
+        for (&crossings, &ran) in primes.crossings.iter().zip(&matcher.ran) {
+            match crossings < longest {
+                true => ratio.count(ran),
+                false => uncounted.long_paths += 1,
+            }
+        }
+    }
+    ratio
 }
 
 /// The decisions of a function of the source.

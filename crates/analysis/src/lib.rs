@@ -22,6 +22,8 @@
 //! [`missing_paths`] puts the paths that never ran next to the nearest ones that did, and
 //! [`decisions`] finds the conditions that act on a decision by themselves (MC/DC).
 //!
+//! [`prime_paths`] follows paths over the back edges of loops. [`test_items`] says what a test covers, and [`test_sets`] finds a smallest set of tests.
+//!
 //! [`advice`] finds changes of the source that may pay.
 //!
 //! [`samples`] adds up sampled addresses of programs that count nothing. [`estimate`] derives the
@@ -76,11 +78,13 @@ pub mod paths;
 pub mod phases;
 pub mod predict;
 pub mod predictors;
+pub mod prime_paths;
 mod random;
 pub mod run;
 pub mod samples;
 pub mod stream;
 pub mod tails;
+pub mod test_items;
 pub mod test_sets;
 pub mod trace;
 pub mod trail;

@@ -141,9 +141,9 @@ fn an_assertion_of_two_conditions_is_a_decision() {
 
 #[test]
 fn the_condition_of_a_do_loop_leads_back() {
-    // do { 0 } while (1 && 2);
-    let map = graph(4, &[(0, &[1]), (1, &[2, 3]), (2, &[0, 3])]);
-    assert_eq!(groups(&map), [[1, 2]]);
+    // do { 1 } while (2 && 3);
+    let map = graph(5, &[(0, &[1]), (1, &[2]), (2, &[3, 4]), (3, &[1, 4])]);
+    assert_eq!(groups(&map), [[2, 3]]);
     assert!(!decisions(&map, &any).list[0].is_cut);
 }
 

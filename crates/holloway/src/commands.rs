@@ -16,6 +16,7 @@ pub(crate) mod monitor;
 pub(crate) mod optimize;
 pub(crate) mod overlap;
 pub(crate) mod page;
+pub(crate) mod per_test;
 pub(crate) mod phases;
 pub(crate) mod plan;
 pub(crate) mod predict;

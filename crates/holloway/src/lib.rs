@@ -37,6 +37,7 @@ mod project;
 mod shell;
 mod split;
 mod status;
+mod test_log;
 
 use std::ffi::OsString;
 use std::path::Path;

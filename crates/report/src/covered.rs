@@ -1,7 +1,8 @@
 //! The coverage of a run (`holloway coverage`), for the terminal and JSON.
 
-use holloway_analysis::RunProfile;
-use holloway_analysis::covered::{CodeCoverage, DecisionCoverage, FunctionCoverage, covered};
+use holloway_analysis::covered::{
+    CodeCoverage, DecisionCoverage, Evidence, FunctionCoverage, Ratio, covered,
+};
 use holloway_format::{FunctionMap, Place};
 
 use crate::filter::Filter;
@@ -13,16 +14,16 @@ use crate::uncovered::keeps_code;
 /// Computes the coverage of the code that the user selects. If the user selects none, this is code
 /// of the workspace. `max_paths` limits the missing paths of a function.
 pub(crate) fn of_run<'a>(
-    run: &'a RunProfile,
+    evidence: Evidence<'a>,
     names: &Filter<'_>,
     options: &Options<'_>,
     max_paths: usize,
 ) -> CodeCoverage<'a> {
-    let keep = keeps_code(run, names, options);
+    let keep = keeps_code(evidence.run, names, options);
     let may_join = |map: &FunctionMap, first: Place, second: Place| {
         is_one_expression(map, first, second, options.source)
     };
-    covered(run, &keep, is_library, &may_join, max_paths)
+    covered(evidence, &keep, is_library, &may_join, max_paths)
 }
 
 /// The longest condition, in lines. Beyond it, the graph decides alone.
@@ -75,12 +76,13 @@ pub(crate) fn by_missing_code<'c, 'a>(
                 measures.branches,
                 measures.paths,
                 measures.conditions,
+                measures.prime_paths,
             ];
             ratios.iter().any(|ratio| ratio.covered < ratio.possible)
         })
         .collect();
     functions.sort_by_key(|function| {
-        let missing = |ratio: holloway_analysis::covered::Ratio| ratio.possible - ratio.covered;
+        let missing = |ratio: Ratio| ratio.possible - ratio.covered;
         let measures = &function.measures;
         std::cmp::Reverse((
             missing(measures.functions),

@@ -54,6 +54,7 @@ mod similar;
 pub mod source;
 pub mod stability;
 pub mod terminal;
+pub mod test_coverage;
 pub mod thread;
 pub mod trace;
 mod uncovered;

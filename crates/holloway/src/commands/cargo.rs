@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use clap::Parser as _;
+use holloway_abi::environment::internal::PER_TEST;
 use holloway_abi::environment::{self, Flag};
 use holloway_collect::burst::Burst;
 use holloway_collect::child::ProgramEnd;
@@ -172,6 +173,24 @@ impl CargoCall {
             .map_or(project.host.as_str(), String::as_str);
         set_environment(&mut command, &project, &settings, target, verb)?;
         let measurement = runner::install(&mut command, &project, target, &split.cargo)?;
+        match (holloway_args.per_test, verb, measurement) {
+            (false, ..) => {
+                command.env_remove(PER_TEST);
+            }
+            (true, Verb::Test, Measurement::InRunner) => {
+                command.env(PER_TEST, "1");
+            }
+            (true, Verb::Test, Measurement::Here) => {
+                return Err(Failure::usage(
+                    "--per-test needs cargo's runner, which --config may set: leave --config out",
+                ));
+            }
+            (true, Verb::Build | Verb::Run | Verb::Bench, _) => {
+                return Err(Failure::usage(
+                    "--per-test goes with `cargo holloway test` only",
+                ));
+            }
+        }
         let records = LinkRecords::new(&profiles[0])?;
         command.env(RECORDS, records.directory());
         Ok(Self {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use holloway_analysis::covered::{
-    CodeCoverage, DecisionCoverage, FunctionCoverage, Measures, Ratio,
+    CodeCoverage, DecisionCoverage, Evidence, FunctionCoverage, Measures, Ratio,
 };
 use holloway_analysis::missing_paths::MissingPath;
 use holloway_analysis::{Function, Interrupt, RunProfile};
@@ -35,6 +35,8 @@ struct CoverageRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     without_conditions: Option<&'static str>,
     large_decisions: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uncounted_prime_paths: Option<UncountedRecord>,
     files: Vec<FileRecord<'a>>,
     functions: Vec<FunctionRecord<'a>>,
     decisions: Vec<DecisionRecord<'a>>,
@@ -47,6 +49,14 @@ struct MeasuresRecord {
     branches: RatioRecord,
     paths: RatioRecord,
     conditions: RatioRecord,
+    prime_paths: RatioRecord,
+}
+
+#[derive(Serialize)]
+struct UncountedRecord {
+    functions: u64,
+    long_paths: u64,
+    lossy: bool,
 }
 
 #[derive(Serialize)]
@@ -128,9 +138,10 @@ struct VectorRecord {
 ///
 /// # Errors
 /// If writing to `out` fails.
-pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(evidence: Evidence<'_>, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let run = evidence.run;
     let names = Filter::new(options);
-    let coverage = of_run(run, &names, options, MAX_PATHS);
+    let coverage = of_run(evidence, &names, options, MAX_PATHS);
     let document = Document {
         schema: SCHEMA,
         interrupted: run.interrupt.map(Interrupt::name),
@@ -153,6 +164,11 @@ fn record<'a>(
         totals: measures(&coverage.totals),
         without_conditions: without_conditions(coverage),
         large_decisions: coverage.large_decisions,
+        uncounted_prime_paths: coverage.uncounted_primes.map(|uncounted| UncountedRecord {
+            functions: uncounted.functions,
+            long_paths: uncounted.long_paths,
+            lossy: uncounted.is_lossy,
+        }),
         files: files
             .map(|(file, of_file)| FileRecord {
                 file,
@@ -179,6 +195,7 @@ fn measures(measures: &Measures) -> MeasuresRecord {
         branches: ratio(measures.branches),
         paths: ratio(measures.paths),
         conditions: ratio(measures.conditions),
+        prime_paths: ratio(measures.prime_paths),
     }
 }
 

@@ -26,6 +26,7 @@ pub mod predictors;
 pub mod samples;
 pub(crate) mod stability;
 mod sums;
+pub mod test_coverage;
 mod thread;
 pub mod trace;
 mod uncovered;

@@ -3,12 +3,12 @@
 
 use std::io::{self, BufWriter, Write};
 
-use holloway_analysis::RunProfile;
 use holloway_analysis::covered::{
-    CodeCoverage, ConditionCoverage, DecisionCoverage, FunctionCoverage, Ratio,
+    CodeCoverage, ConditionCoverage, DecisionCoverage, Evidence, FunctionCoverage, Ratio,
 };
 use holloway_analysis::missing_paths::{MissingPath, Nearest};
 use holloway_analysis::paths::regenerate;
+use holloway_analysis::prime_paths::MAX_PRIME_PATHS;
 use holloway_analysis::trail::{Start, trail};
 use holloway_analysis::{Function, FunctionId};
 use holloway_flow::Path;
@@ -25,20 +25,22 @@ use crate::path_names::numbered_name;
 use crate::places::short;
 use crate::uncovered::shows_workspace;
 
-const FILES: [(&str, Align); 6] = [
+const FILES: [(&str, Align); 7] = [
     ("functions", Align::Right),
     ("lines", Align::Right),
     ("branches", Align::Right),
     ("paths", Align::Right),
     ("conditions", Align::Right),
+    ("prime paths", Align::Right),
     ("file", Align::Name),
 ];
 
-const FUNCTIONS: [(&str, Align); 6] = [
+const FUNCTIONS: [(&str, Align); 7] = [
     ("lines", Align::Right),
     ("branches", Align::Right),
     ("paths", Align::Right),
     ("conditions", Align::Right),
+    ("prime paths", Align::Right),
     ("declared at", Align::Left),
     ("function", Align::Name),
 ];
@@ -50,14 +52,14 @@ const PATHS_OF_FUNCTION: usize = 1;
 ///
 /// # Errors
 /// If writing to `out` fails.
-pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(evidence: Evidence<'_>, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
-    let sheet = &mut Sheet::new(run, options, &mut out);
+    let sheet = &mut Sheet::new(evidence.run, options, &mut out);
     let paths = match options.function.is_some() {
         true => sheet.top(),
         false => PATHS_OF_FUNCTION,
     };
-    let coverage = of_run(run, &sheet.names, options, paths);
+    let coverage = of_run(evidence, &sheet.names, options, paths);
     write_totals(sheet, &coverage)?;
     write_files(sheet, &coverage)?;
     write_functions(sheet, &coverage)?;
@@ -85,6 +87,7 @@ fn write_totals(sheet: &mut Sheet<'_>, coverage: &CodeCoverage<'_>) -> io::Resul
         let text = fact(totals.paths, " paths that return or go back in a loop");
         sheet.fact("paths", &format!("{text}; some may be impossible"))?;
     }
+    write_prime_paths(sheet, coverage)?;
     let decisions = &coverage.decisions;
     let measured = decisions.iter().filter(|decision| decision.is_measured);
     let measured = measured.count() as u64;
@@ -108,6 +111,36 @@ fn write_totals(sheet: &mut Sheet<'_>, coverage: &CodeCoverage<'_>) -> io::Resul
             holloway_analysis::decisions::MAX_CONDITIONS
         );
         sheet.fact("not measured", &text)?;
+    }
+    Ok(())
+}
+
+fn write_prime_paths(sheet: &mut Sheet<'_>, coverage: &CodeCoverage<'_>) -> io::Result<()> {
+    let Some(uncounted) = coverage.uncounted_primes else {
+        return Ok(());
+    };
+    let ratio = coverage.totals.prime_paths;
+    let share = share(ratio.covered, ratio.possible);
+    let lossy = match uncounted.is_lossy {
+        true => ", at least: rare sequences were dropped (--memory keeps more)",
+        false => "",
+    };
+    let text = format!("{}, {share}{lossy}", out_of(ratio));
+    sheet.fact("prime paths", &text)?;
+    if uncounted.long_paths > 0 {
+        let text = format!(
+            "{} over more iterations than the run recorded (--collect loops=K follows K)",
+            plural(uncounted.long_paths, "prime path")
+        );
+        sheet.fact("not counted", &text)?;
+    }
+    if uncounted.functions > 0 {
+        let text = format!(
+            "prime paths of {} with more than {} of them, or with too long a search",
+            plural(uncounted.functions, "function"),
+            grouped(MAX_PRIME_PATHS as u64)
+        );
+        sheet.fact("not counted", &text)?;
     }
     Ok(())
 }
@@ -139,6 +172,7 @@ fn write_files(sheet: &mut Sheet<'_>, coverage: &CodeCoverage<'_>) -> io::Result
             cell(measures.branches),
             cell(measures.paths),
             cell(measures.conditions),
+            cell(measures.prime_paths),
             (Ink::Place, short(file, sheet.options.cwd.as_deref())),
         ]);
     }
@@ -163,6 +197,7 @@ fn write_functions(sheet: &mut Sheet<'_>, coverage: &CodeCoverage<'_>) -> io::Re
             cell(measures.branches),
             cell(measures.paths),
             cell(measures.conditions),
+            cell(measures.prime_paths),
             (Ink::Place, place),
             (Ink::Strong, name.to_string()),
         ]);

@@ -30,6 +30,7 @@ pub mod samples;
 mod sheet;
 pub(crate) mod stability;
 mod table;
+pub mod test_coverage;
 mod thread;
 pub mod trace;
 mod uncovered;

@@ -14,12 +14,13 @@
 //!
 //! Cost: as `uncovered`, and for each function its missing paths.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use holloway_abi::Unit;
 use holloway_format::{Count, Scope};
 
 use crate::decisions::{Decision, MayJoin, Vector, decisions, independent};
+use crate::flow::add;
 use crate::lines;
 use crate::loops::{LoopsRun, Sequences};
 use crate::missing_paths::{MissingPath, path_coverage, regular_path_count};
@@ -93,6 +94,9 @@ pub struct CodeCoverage<'a> {
     /// Functions whose paths are counted and whose graph is that of the source, so that their
     /// decisions are known.
     pub source_graphs: u64,
+    /// Functions whose graph is that of the source, but whose edges are counted, which do not show
+    /// the values of conditions together.
+    pub source_graphs_of_edges: u64,
     /// Groups of conditions that are too large to be measured.
     pub large_decisions: u64,
     /// The prime paths that are not counted. `None` without sequences of paths.
@@ -139,8 +143,8 @@ pub struct DecisionCoverage<'a> {
     pub file: &'a str,
     /// The conditions, in the order of their evaluation.
     pub conditions: Vec<ConditionCoverage>,
-    /// Different vectors that ran.
-    pub vectors: BTreeSet<Vector>,
+    /// The vectors that ran, with their executions.
+    pub vectors: BTreeMap<Vector, Count>,
     /// Whether the decision is measured. Paths that begin inside a decision do not show its
     /// vectors.
     pub is_measured: bool,
@@ -155,10 +159,10 @@ pub struct ConditionCoverage {
     pub column: u32,
     /// Whether the vectors show that the condition acts on the outcome by itself.
     pub is_independent: bool,
-    /// Whether the condition held in a vector.
-    pub held: bool,
-    /// Whether the condition failed in a vector.
-    pub failed: bool,
+    /// How often the condition held.
+    pub held: Count,
+    /// How often the condition failed.
+    pub failed: Count,
 }
 
 impl DecisionCoverage<'_> {
@@ -371,10 +375,14 @@ fn decisions_of<'a>(
     coverage: &mut CodeCoverage<'a>,
 ) -> Vec<DecisionCoverage<'a>> {
     let mut merged: Vec<(Decision, DecisionCoverage<'a>)> = Vec::new();
-    let mut has_source_graph = false;
+    let (mut has_source_graph, mut has_edges) = (false, false);
     for &id in &source.copies {
         let function = run.function(id);
-        if !function.map.is_source_graph || function.unit() != Unit::Paths {
+        if !function.map.is_source_graph {
+            continue;
+        }
+        if function.unit() == Unit::Edges {
+            has_edges = true;
             continue;
         }
         has_source_graph = true;
@@ -390,7 +398,9 @@ fn decisions_of<'a>(
             };
             match merged.iter_mut().find(is_same) {
                 Some((_, known)) => {
-                    known.vectors.extend(vectors);
+                    for (vector, count) in vectors {
+                        add(known.vectors.entry(vector).or_default(), count);
+                    }
                     known.is_measured &= described.is_measured;
                 }
                 None => {
@@ -404,30 +414,39 @@ fn decisions_of<'a>(
         }
     }
     coverage.source_graphs += u64::from(has_source_graph);
+    coverage.source_graphs_of_edges += u64::from(has_edges);
     let decisions = merged.into_iter().map(|(_, mut decision)| {
-        let independent = independent(&decision.vectors);
+        let independent = independent(decision.vectors.keys().copied());
         for (number, condition) in decision.conditions.iter_mut().enumerate() {
             let bit = 1 << number;
-            let has = |value: u64| {
-                let mut vectors = decision.vectors.iter();
-                vectors.any(|vector| vector.evaluated & bit != 0 && vector.values & bit == value)
+            let executions = |value: u64| {
+                let vectors = decision.vectors.iter();
+                let vectors = vectors.filter(|(vector, _)| {
+                    vector.evaluated & bit != 0 && vector.values & bit == value
+                });
+                vectors.fold(Count::ZERO, |sum, (_, &count)| sum.saturating_add(count))
             };
             condition.is_independent = independent & bit != 0;
-            (condition.held, condition.failed) = (has(bit), has(0));
+            (condition.held, condition.failed) = (executions(bit), executions(0));
         }
         decision
     });
     decisions.collect()
 }
 
-/// The vectors of a decision that ran in a function.
-fn vectors(function: &Function, decision: &Decision) -> BTreeSet<Vector> {
+/// The vectors of a decision that ran in a function, with their executions.
+fn vectors(function: &Function, decision: &Decision) -> BTreeMap<Vector, Count> {
+    let mut vectors = BTreeMap::new();
     let Some(graph) = function.graph() else {
-        return BTreeSet::new();
+        return vectors;
     };
-    let paths = function.counts.iter();
-    let paths = paths.filter_map(|&(path, _)| graph.path(path));
-    paths.filter_map(|path| decision.vector(&path)).collect()
+    for &(path, count) in &function.counts {
+        let path = graph.path(path);
+        if let Some(vector) = path.and_then(|path| decision.vector(&path)) {
+            add(vectors.entry(vector).or_default(), count);
+        }
+    }
+    vectors
 }
 
 /// A decision without vectors.
@@ -450,11 +469,11 @@ fn describe<'a>(
                 line: condition.place.map_or(0, |place| place.line),
                 column: condition.place.map_or(0, |place| place.column),
                 is_independent: false,
-                held: false,
-                failed: false,
+                held: Count::ZERO,
+                failed: Count::ZERO,
             })
             .collect(),
-        vectors: BTreeSet::new(),
+        vectors: BTreeMap::new(),
         is_measured: !decision.is_cut,
     }
 }

@@ -134,9 +134,9 @@ impl Decision {
 }
 
 /// The conditions that a pair of vectors shows to be independent: bit i for condition i.
-pub fn independent(vectors: &BTreeSet<Vector>) -> u64 {
+pub fn independent(vectors: impl IntoIterator<Item = Vector>) -> u64 {
     let (first, second): (Vec<Vector>, Vec<Vector>) =
-        vectors.iter().partition(|vector| vector.outcome);
+        vectors.into_iter().partition(|vector| vector.outcome);
     let mut independent = 0;
     for a in &first {
         for b in &second {

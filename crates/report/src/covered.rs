@@ -105,7 +105,10 @@ pub(crate) fn without_conditions(coverage: &CodeCoverage<'_>) -> Option<&'static
     if coverage.source_graphs > 0 {
         return None;
     }
-    Some(
-        "not measured: build with --graph source to see which conditions act by themselves (MC/DC)",
-    )
+    Some(match coverage.source_graphs_of_edges {
+        0 => {
+            "not measured: build with --graph source to see which conditions act by themselves (MC/DC)"
+        }
+        _ => "not measured: edges do not show conditions together; build with --collect paths",
+    })
 }

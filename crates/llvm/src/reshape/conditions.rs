@@ -22,6 +22,8 @@
 //! (`c ? a : b`). A branch on poison is undefined behavior and a phi of poison is not, hence a
 //! `freeze`.
 
+use std::collections::HashSet;
+
 use super::function::{BR, Choice, Incoming, PHI, Reshape, SWITCH, distinct};
 use crate::module::Module;
 use crate::sys::{LBlock, LValue};
@@ -30,8 +32,10 @@ use crate::sys::{LBlock, LValue};
 const ALLOCA: i32 = 26;
 const LOAD: i32 = 27;
 const STORE: i32 = 28;
+const XOR: i32 = 25;
 const TRUNC: i32 = 30;
 const ZEXT: i32 = 31;
+const FREEZE: i32 = 68;
 /// LLVM's number of the ordering of accesses that are not atomic.
 const NOT_ATOMIC: i32 = 0;
 /// LLVM's number of the kind of integer types.
@@ -65,11 +69,15 @@ impl Reshape<'_> {
         let sources = blocks.iter().filter(|&&block| self.expand_store(block));
         let changed = phis + sources.count();
         // A target of a removed block may be removed next. A removed block is not looked at again.
-        let mut rest = blocks;
+        let mut removed: HashSet<*mut LBlock> = HashSet::new();
         loop {
-            let before = rest.len();
-            rest.retain(|&block| !self.skip_known_branch(block));
-            if rest.len() == before {
+            let before = removed.len();
+            for &block in &blocks {
+                if !removed.contains(&block) {
+                    removed.extend(self.skip_known_branch(block));
+                }
+            }
+            if removed.len() == before {
                 return changed;
             }
         }
@@ -78,7 +86,8 @@ impl Reshape<'_> {
     /// Expands a phi of a block. Returns whether the block has such a phi.
     fn expand_phi(&self, join: *mut LBlock) -> bool {
         let phis = self.phis(join);
-        let Some(incoming) = phis.iter().find_map(|&phi| self.conditions(phi)) else {
+        let expandable = |&phi: &*mut LValue| Some((phi, self.conditions(phi)?));
+        let Some((expanded, incoming)) = phis.iter().find_map(expandable) else {
             return false;
         };
         let sources: Vec<*mut LBlock> = incoming.iter().map(|&(_, source)| source).collect();
@@ -118,8 +127,7 @@ impl Reshape<'_> {
             }
         }
         for phi in phis {
-            let is_expanded = self.conditions(phi).is_some();
-            self.move_incoming(phi, is_expanded, [holds, fails], &olds, &moved);
+            self.move_incoming(phi, phi == expanded, [holds, fails], &olds, &moved);
         }
         true
     }
@@ -374,26 +382,18 @@ impl Reshape<'_> {
 
     /// A value as a bit: the constants 0 and 1, a value of type `i1`, or its extension.
     fn bit(&self, value: *mut LValue) -> Option<Bit> {
-        let is_bit = |value: *mut LValue| {
-            // SAFETY: a live value; only an integer type has a width.
-            unsafe {
-                let kind = (self.api.LLVMTypeOf)(value);
-                (self.api.LLVMGetTypeKind)(kind) == INTEGER_TYPE
-                    && (self.api.LLVMGetIntTypeWidth)(kind) == 1
-            }
-        };
         // SAFETY: a live value; an extension has one operand.
         unsafe {
             if !(self.api.LLVMIsAConstantInt)(value).is_null() {
                 // The C API sign-extends the `i1` true.
                 let number = (self.api.LLVMConstIntGetSExtValue)(value);
-                let is_known = matches!(number, 0 | 1) || number == -1 && is_bit(value);
+                let is_known = matches!(number, 0 | 1) || number == -1 && self.is_bit(value);
                 return is_known.then_some(Bit::Known(number != 0));
             }
             if (self.api.LLVMIsConstant)(value) != 0 {
                 return None;
             }
-            if is_bit(value) {
+            if self.is_bit(value) {
                 return Some(Bit::Computed(value));
             }
             if (self.api.LLVMIsAInstruction)(value).is_null()
@@ -402,7 +402,7 @@ impl Reshape<'_> {
                 return None;
             }
             let operand = (self.api.LLVMGetOperand)(value, 0);
-            is_bit(operand).then_some(Bit::Computed(operand))
+            self.is_bit(operand).then_some(Bit::Computed(operand))
         }
     }
 
@@ -448,35 +448,12 @@ impl Reshape<'_> {
     }
 
     /// Removes a block that only branches on one of two known values. Its two predecessors then jump
-    /// to its targets. Returns whether the block is removed.
-    fn skip_known_branch(&self, join: *mut LBlock) -> bool {
-        let Some((value, targets)) = self.only_branches(join) else {
-            return false;
+    /// to its targets. If they have no other code, they are removed, too. Returns the removed blocks.
+    fn skip_known_branch(&self, join: *mut LBlock) -> Vec<*mut LBlock> {
+        let Some(steps) = self.known_steps(join) else {
+            return Vec::new();
         };
-        let Some(incoming) = self.incoming_of(value, join) else {
-            return false;
-        };
-        let known = |wanted: bool| {
-            let mut sources = incoming.iter().filter_map(|&(bit, source)| match bit {
-                Some(Bit::Known(value)) if value == wanted => Some(source),
-                Some(Bit::Known(_) | Bit::Computed(_)) | None => None,
-            });
-            let source = sources.next()?;
-            sources.next().is_none().then_some(source)
-        };
-        let (2, Some(holds), Some(fails)) = (incoming.len(), known(true), known(false)) else {
-            return false;
-        };
-        if holds == fails || self.address_is_taken(join) || targets.contains(&join) {
-            return false;
-        }
-        for (source, target) in [holds, fails].into_iter().zip(targets) {
-            let (_, opcode, successors) = self.terminator(source);
-            if opcode != BR || successors.len() != 1 || source == target {
-                return false;
-            }
-        }
-        for (source, target) in [holds, fails].into_iter().zip(targets) {
+        for &(source, target) in &steps {
             self.retarget(source, join, target);
             self.rebuild_phis(target, |block| match block == join {
                 true => Incoming::From(source),
@@ -485,7 +462,46 @@ impl Reshape<'_> {
         }
         // SAFETY: no edge leads to the block and no phi names it. Its values are used only in it.
         unsafe { (self.api.LLVMDeleteBasicBlock)(join) };
-        true
+        let mut removed = vec![join];
+        for (source, target) in steps {
+            if !self.is_jump(source) || !self.phis(target).is_empty() {
+                continue;
+            }
+            for before in self.predecessors(source) {
+                self.retarget(before, source, target);
+            }
+            // SAFETY: no edge leads to the block, no phi names it, and it defines no value.
+            unsafe { (self.api.LLVMDeleteBasicBlock)(source) };
+            removed.push(source);
+        }
+        removed
+    }
+
+    /// The predecessors of a block that only branches on one of two known values, each with the
+    /// target to which control goes from it.
+    fn known_steps(&self, join: *mut LBlock) -> Option<[(*mut LBlock, *mut LBlock); 2]> {
+        let (value, targets) = self.only_branches(join)?;
+        let incoming = self.incoming_of(value, join)?;
+        let known = |wanted: bool| {
+            let mut sources = incoming.iter().filter_map(|&(bit, source)| match bit {
+                Some(Bit::Known(value)) if value == wanted => Some(source),
+                Some(Bit::Known(_) | Bit::Computed(_)) | None => None,
+            });
+            let source = sources.next()?;
+            sources.next().is_none().then_some(source)
+        };
+        let [holds, fails] = [known(true)?, known(false)?];
+        let steps = [(holds, targets[0]), (fails, targets[1])];
+        let only_jumps = |&(source, target): &(*mut LBlock, *mut LBlock)| {
+            let (_, opcode, successors) = self.terminator(source);
+            opcode == BR && successors.len() == 1 && source != target
+        };
+        let is_removable = incoming.len() == 2
+            && holds != fails
+            && !self.address_is_taken(join)
+            && !targets.contains(&join)
+            && steps.iter().all(only_jumps);
+        is_removable.then_some(steps)
     }
 
     /// The values that a phi takes, or that the predecessors of a block store to the variable that a
@@ -511,14 +527,16 @@ impl Reshape<'_> {
         Some(stored.collect())
     }
 
-    /// The phi or load on whose value a block branches, and the targets of the branch, if the block
-    /// has no other code and the value has no other use.
+    /// The phi or load on whose value a block branches, and the targets of the branch for 1 and 0, if
+    /// the block has no other code and the value has no other use. The value may be truncated,
+    /// frozen, and negated.
     fn only_branches(&self, block: *mut LBlock) -> Option<(*mut LValue, [*mut LBlock; 2])> {
         let (branch, opcode, successors) = self.terminator(block);
         let (BR, &[holds, fails]) = (opcode, &successors[..]) else {
             return None;
         };
-        // SAFETY: live instructions; a block has a first one; a `trunc` has one operand.
+        let mut targets = [holds, fails];
+        // SAFETY: live instructions; a block has a first one, and its terminator comes last.
         unsafe {
             let value = (self.api.LLVMGetFirstInstruction)(block);
             match (self.api.LLVMGetInstructionOpcode)(value) {
@@ -526,14 +544,40 @@ impl Reshape<'_> {
                 LOAD if (self.api.LLVMGetVolatile)(value) == 0 => {}
                 _ => return None,
             }
-            let next = (self.api.LLVMGetNextInstruction)(value);
-            let is_trunc = (self.api.LLVMGetInstructionOpcode)(next) == TRUNC
-                && (self.api.LLVMGetOperand)(next, 0) == value
-                && self.only_user(next) == Some(branch)
-                && (self.api.LLVMGetNextInstruction)(next) == branch;
-            let user = if is_trunc { next } else { branch };
-            let is_only_code = next == user && self.only_user(value) == Some(user);
-            (is_only_code && holds != fails).then_some((value, [holds, fails]))
+            let mut last = value;
+            loop {
+                let next = (self.api.LLVMGetNextInstruction)(last);
+                if self.only_user(last) != Some(next) {
+                    return None;
+                }
+                if next == branch {
+                    break;
+                }
+                match (self.api.LLVMGetInstructionOpcode)(next) {
+                    TRUNC | FREEZE => {}
+                    XOR if self.is_negation(next) => targets.swap(0, 1),
+                    _ => return None,
+                }
+                last = next;
+            }
+            (holds != fails).then_some((value, targets))
+        }
+    }
+
+    /// Whether an `xor` negates a bit.
+    fn is_negation(&self, xor: *mut LValue) -> bool {
+        // SAFETY: an `xor`, which has two operands.
+        let constant = unsafe { (self.api.LLVMGetOperand)(xor, 1) };
+        self.is_bit(xor) && matches!(self.bit(constant), Some(Bit::Known(true)))
+    }
+
+    /// Whether a value is of type `i1`.
+    fn is_bit(&self, value: *mut LValue) -> bool {
+        // SAFETY: a live value; only an integer type has a width.
+        unsafe {
+            let kind = (self.api.LLVMTypeOf)(value);
+            (self.api.LLVMGetTypeKind)(kind) == INTEGER_TYPE
+                && (self.api.LLVMGetIntTypeWidth)(kind) == 1
         }
     }
 

@@ -123,8 +123,8 @@ struct ConditionRecord {
     line: u32,
     column: u32,
     covered: bool,
-    held: bool,
-    failed: bool,
+    held: Count,
+    failed: Count,
 }
 
 #[derive(Serialize)]
@@ -132,6 +132,7 @@ struct VectorRecord {
     /// `null` where the condition was not evaluated.
     values: Vec<Option<bool>>,
     outcome: bool,
+    executions: Count,
 }
 
 /// Writes the document. `--top` limits the list of functions, of files, and of decisions.
@@ -267,7 +268,7 @@ fn decision_record<'a>(
             })
             .collect(),
         vectors: vectors
-            .map(|vector| VectorRecord {
+            .map(|(vector, &executions)| VectorRecord {
                 values: (0..decision.conditions.len())
                     .map(|number| {
                         let bit = 1 << number;
@@ -275,6 +276,7 @@ fn decision_record<'a>(
                     })
                     .collect(),
                 outcome: vector.outcome,
+                executions,
             })
             .collect(),
     }

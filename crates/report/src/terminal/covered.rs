@@ -4,7 +4,7 @@
 use std::io::{self, BufWriter, Write};
 
 use holloway_analysis::covered::{
-    CodeCoverage, ConditionCoverage, DecisionCoverage, Evidence, FunctionCoverage, Ratio,
+    CodeCoverage, ConditionCoverage, DecisionCoverage, Evidence, FunctionCoverage, Measures, Ratio,
 };
 use holloway_analysis::missing_paths::{MissingPath, Nearest};
 use holloway_analysis::paths::regenerate;
@@ -12,6 +12,7 @@ use holloway_analysis::prime_paths::MAX_PRIME_PATHS;
 use holloway_analysis::trail::{Start, trail};
 use holloway_analysis::{Function, FunctionId};
 use holloway_flow::Path;
+use holloway_format::Count;
 
 use super::paint::{Ink, Line, clip_start};
 use super::paths::in_brief;
@@ -25,24 +26,16 @@ use crate::path_names::numbered_name;
 use crate::places::short;
 use crate::uncovered::shows_workspace;
 
-const FILES: [(&str, Align); 7] = [
-    ("functions", Align::Right),
-    ("lines", Align::Right),
-    ("branches", Align::Right),
-    ("paths", Align::Right),
-    ("conditions", Align::Right),
-    ("prime paths", Align::Right),
-    ("file", Align::Name),
-];
+/// The columns of measures, with the ratio that each shows.
+type Column = (&'static str, fn(&Measures) -> Ratio);
 
-const FUNCTIONS: [(&str, Align); 7] = [
-    ("lines", Align::Right),
-    ("branches", Align::Right),
-    ("paths", Align::Right),
-    ("conditions", Align::Right),
-    ("prime paths", Align::Right),
-    ("declared at", Align::Left),
-    ("function", Align::Name),
+const COLUMNS: [Column; 6] = [
+    ("functions", |measures| measures.functions),
+    ("lines", |measures| measures.lines),
+    ("branches", |measures| measures.branches),
+    ("paths", |measures| measures.paths),
+    ("prime paths", |measures| measures.prime_paths),
+    ("conditions", |measures| measures.conditions),
 ];
 
 /// Paths listed for a function, unless the user selects functions.
@@ -84,8 +77,12 @@ fn write_totals(sheet: &mut Sheet<'_>, coverage: &CodeCoverage<'_>) -> io::Resul
     sheet.fact("lines", &fact(totals.lines, ""))?;
     sheet.fact("branches", &fact(totals.branches, " ways of branches"))?;
     if totals.paths.possible > 0 {
-        let text = fact(totals.paths, " paths that return or go back in a loop");
-        sheet.fact("paths", &format!("{text}; some may be impossible"))?;
+        let text = fact(totals.paths, "");
+        let which = "without those that end in a panic or are left in a call";
+        sheet.fact(
+            "paths",
+            &format!("{text} ({which}); some may be impossible"),
+        )?;
     }
     write_prime_paths(sheet, coverage)?;
     let decisions = &coverage.decisions;
@@ -159,22 +156,36 @@ fn cell(ratio: Ratio) -> (Ink, String) {
     }
 }
 
+/// The columns that have anything to show.
+fn columns(coverage: &CodeCoverage<'_>, columns: &[Column]) -> Vec<Column> {
+    let columns = columns.iter().copied();
+    let is_measured = |(_, ratio): &Column| ratio(&coverage.totals).possible > 0;
+    columns.filter(is_measured).collect()
+}
+
+fn heads(columns: &[Column], last: &[(&'static str, Align)]) -> Vec<(&'static str, Align)> {
+    let heads = columns.iter().map(|&(head, _)| (head, Align::Right));
+    heads.chain(last.iter().copied()).collect()
+}
+
+fn cells(columns: &[Column], measures: &Measures) -> Vec<(Ink, String)> {
+    let ratios = columns.iter().map(|(_, ratio)| ratio(measures));
+    ratios.map(cell).collect()
+}
+
 fn write_files(sheet: &mut Sheet<'_>, coverage: &CodeCoverage<'_>) -> io::Result<()> {
     let files = &coverage.files;
     if !write_heading(sheet, "Files", files.len(), "by name")? {
         return Ok(());
     }
-    let mut table = Table::new(&FILES);
+    let columns = columns(coverage, &COLUMNS);
+    let heads = heads(&columns, &[("file", Align::Name)]);
+    let mut table = Table::new(&heads);
     for (file, measures) in files.iter().take(sheet.top()) {
-        table.row(vec![
-            cell(measures.functions),
-            cell(measures.lines),
-            cell(measures.branches),
-            cell(measures.paths),
-            cell(measures.conditions),
-            cell(measures.prime_paths),
-            (Ink::Place, short(file, sheet.options.cwd.as_deref())),
-        ]);
+        let mut row = cells(&columns, measures);
+        let file = short(file, sheet.options.cwd.as_deref());
+        row.push((Ink::Place, file));
+        table.row(row);
     }
     table.write(&mut sheet.page)
 }
@@ -185,22 +196,20 @@ fn write_functions(sheet: &mut Sheet<'_>, coverage: &CodeCoverage<'_>) -> io::Re
     if !write_heading(sheet, title, functions.len(), "most missing lines first")? {
         return Ok(());
     }
-    let mut table = Table::new(&FUNCTIONS);
+    let columns = columns(coverage, &COLUMNS[1..]);
+    let heads = heads(
+        &columns,
+        &[("declared at", Align::Left), ("function", Align::Name)],
+    );
+    let mut table = Table::new(&heads);
     for function in functions.into_iter().take(sheet.top()) {
-        let measures = &function.measures;
+        let mut row = cells(&columns, &function.measures);
         let place = clip_start(&sheet.place(function.file, function.line), PLACE);
         let name = sheet
             .names
             .name_of(&function.scope.linkage_name, &function.scope.name);
-        table.row(vec![
-            cell(measures.lines),
-            cell(measures.branches),
-            cell(measures.paths),
-            cell(measures.conditions),
-            cell(measures.prime_paths),
-            (Ink::Place, place),
-            (Ink::Strong, name.to_string()),
-        ]);
+        row.extend([(Ink::Place, place), (Ink::Strong, name.to_string())]);
+        table.row(row);
     }
     table.write(&mut sheet.page)
 }
@@ -257,7 +266,8 @@ fn write_decision(sheet: &mut Sheet<'_>, decision: &DecisionCoverage<'_>) -> io:
 
 /// What the run shows about a condition.
 fn fate(condition: &ConditionCoverage) -> &'static str {
-    match (condition.is_independent, condition.held, condition.failed) {
+    let [held, failed] = [condition.held, condition.failed].map(|count| count > Count::ZERO);
+    match (condition.is_independent, held, failed) {
         (true, _, _) => "covered",
         (false, false, false) => "never evaluated",
         (false, true, false) => "never false",

@@ -8,8 +8,9 @@
 use core::marker::PhantomData;
 
 pub use value::{
-    Collection, Directory, File, Flag, InvalidBurst, InvalidCollection, InvalidNumber,
-    InvalidSwitch, Number, Parse, Patterns, Program, Run, Switch, ValueType,
+    Collection, Directory, File, Flag, GraphStage, InvalidBurst, InvalidCollection,
+    InvalidGraphStage, InvalidNumber, InvalidSwitch, Number, Parse, Patterns, Program, Run, Switch,
+    ValueType,
 };
 
 use crate::burst::BurstRate;
@@ -81,6 +82,14 @@ pub const EXITS: Variable<Switch> = Variable {
     value_type: PhantomData,
     default: "frames that are left early are counted with paths, edges, and loops",
     help: "whether builds count frames that are left early, as --exits",
+};
+
+/// The code whose graph builds profile.
+pub const GRAPH: Variable<GraphStage> = Variable {
+    name: "HOLLOWAY_GRAPH",
+    value_type: PhantomData,
+    default: "optimized",
+    help: "whether builds profile the code before or after the optimizer, as --graph",
 };
 
 /// The run whose counts guide the placement of probes.
@@ -217,9 +226,10 @@ pub const JOBS: Variable<Number> = Variable {
 };
 
 /// All variables that users set, in the order of the help texts.
-pub const VARIABLES: [Description; 17] = [
+pub const VARIABLES: [Description; 18] = [
     COLLECT.description(),
     EXITS.description(),
+    GRAPH.description(),
     GUIDE.description(),
     BURST.description(),
     DATA.description(),
@@ -249,6 +259,8 @@ pub mod internal {
     pub const INNER_RUNNER: &str = "HOLLOWAY_INNER_RUNNER";
     /// The user's value of cargo's variable `CARGO_TARGET_TRIPLE_RUNNER`, which Holloway replaces.
     pub const USERS_RUNNER: &str = "HOLLOWAY_USERS_RUNNER";
+    /// Set: `holloway-runner` runs each test of a test program in a process of its own.
+    pub const PER_TEST: &str = "HOLLOWAY_PER_TEST";
     /// The file to which link steps append their reports.
     pub const LINKED: &str = "HOLLOWAY_LINKED";
     /// The optimization level of a link step, from `holloway cc`.

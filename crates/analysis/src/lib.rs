@@ -18,6 +18,12 @@
 //! plan after a change of its program. [`layout`] orders blocks and
 //! functions.
 //!
+//! [`covered`] says which part of the source ran: functions, lines, branches, paths, and conditions.
+//! [`missing_paths`] puts the paths that never ran next to the nearest ones that did, and
+//! [`decisions`] finds the conditions that act on a decision by themselves (MC/DC).
+//!
+//! [`prime_paths`] follows paths over the back edges of loops. [`test_items`] says what a test covers, and [`test_sets`] finds a smallest set of tests.
+//!
 //! [`advice`] finds changes of the source that may pay.
 //!
 //! [`samples`] adds up sampled addresses of programs that count nothing. [`estimate`] derives the
@@ -42,7 +48,9 @@ pub mod branch_stream;
 pub mod branches;
 mod chain;
 pub mod coverage;
+pub mod covered;
 pub mod cpu_time;
+pub mod decisions;
 pub mod diff;
 pub mod directions;
 pub mod divergence;
@@ -60,6 +68,7 @@ pub mod layout;
 pub mod lines;
 pub mod loops;
 pub mod misfit;
+pub mod missing_paths;
 pub mod note;
 pub mod old_plans;
 pub mod origins;
@@ -70,11 +79,14 @@ pub mod paths;
 pub mod phases;
 pub mod predict;
 pub mod predictors;
+pub mod prime_paths;
 mod random;
 pub mod run;
 pub mod samples;
 pub mod stream;
 pub mod tails;
+pub mod test_items;
+pub mod test_sets;
 pub mod trace;
 pub mod trail;
 pub mod uncovered;

@@ -110,9 +110,9 @@ pub struct UncoveredPaths {
 }
 
 /// The declaration of a function: file, line, and name without generic arguments.
-type Declaration<'a> = (&'a str, u32, &'a str);
+pub(crate) type Declaration<'a> = (&'a str, u32, &'a str);
 
-fn declaration(scope: &Scope) -> Declaration<'_> {
+pub(crate) fn declaration(scope: &Scope) -> Declaration<'_> {
     let name = scope.name.split('<').next().unwrap_or(&scope.name);
     (&scope.file, scope.line, name)
 }
@@ -168,7 +168,7 @@ pub fn uncovered<'a>(
 }
 
 /// Whether a scope is a shim of Rust's allocator.
-fn is_shim(function: &Function, scope: &Scope) -> bool {
+pub(crate) fn is_shim(function: &Function, scope: &Scope) -> bool {
     is_allocator_shim(match scope.parent {
         None => &function.map.linkage_name,
         Some(_) => &scope.linkage_name,
@@ -188,17 +188,17 @@ fn allocator_shims(run: &RunProfile, keep: &dyn Fn(&Function, &Scope) -> bool) -
 }
 
 /// A function of the source, with all of its copies.
-struct Source<'a> {
-    scope: &'a Scope,
+pub(crate) struct Source<'a> {
+    pub(crate) scope: &'a Scope,
     /// Whether any copy ran.
-    ran: bool,
+    pub(crate) ran: bool,
     /// Lines with code, in any copy.
-    lines: BTreeSet<u32>,
+    pub(crate) lines: BTreeSet<u32>,
     /// Compiled copies that are not inlined.
-    copies: Vec<FunctionId>,
+    pub(crate) copies: Vec<FunctionId>,
 }
 
-fn sources<'a>(
+pub(crate) fn sources<'a>(
     run: &'a RunProfile,
     keep: &dyn Fn(&Function, &Scope) -> bool,
 ) -> BTreeMap<Declaration<'a>, Source<'a>> {
@@ -332,10 +332,12 @@ fn add_paths(
 }
 
 /// Copies of a function with equal graphs. At least one copy ran.
-struct Version {
-    function: FunctionId,
-    paths: BTreeSet<PathId>,
-    instructions: Count,
+pub(crate) struct Version {
+    /// One of the copies.
+    pub(crate) function: FunctionId,
+    /// The paths that ran, with their executions in all copies.
+    pub(crate) paths: BTreeMap<PathId, Count>,
+    pub(crate) instructions: Count,
 }
 
 impl Version {
@@ -346,12 +348,12 @@ impl Version {
     /// The first `max` paths that never ran.
     fn never(&self, run: &RunProfile, max: usize) -> Vec<PathId> {
         let paths = (0..self.possible(run)).map(PathId);
-        let never = paths.filter(|path| !self.paths.contains(path));
+        let never = paths.filter(|path| !self.paths.contains_key(path));
         never.take(max).collect()
     }
 }
 
-fn versions(run: &RunProfile, copies: &[FunctionId]) -> Vec<Version> {
+pub(crate) fn versions(run: &RunProfile, copies: &[FunctionId]) -> Vec<Version> {
     let mut versions: Vec<Version> = Vec::new();
     for &id in copies {
         let function = run.function(id);
@@ -363,13 +365,14 @@ fn versions(run: &RunProfile, copies: &[FunctionId]) -> Vec<Version> {
         let index = versions.iter().position(is_same).unwrap_or_else(|| {
             versions.push(Version {
                 function: id,
-                paths: BTreeSet::new(),
+                paths: BTreeMap::new(),
                 instructions: Count::ZERO,
             });
             versions.len() - 1
         });
-        let paths = function.counts.iter().map(|&(path, _)| path);
-        versions[index].paths.extend(paths);
+        for &(path, count) in &function.counts {
+            add(versions[index].paths.entry(path).or_default(), count);
+        }
         add(
             &mut versions[index].instructions,
             function.flow().instructions,

@@ -64,11 +64,7 @@ pub fn load(run: &Path) -> Result<RunProfile> {
 /// # Errors
 /// If the run does not exist, or no profile in it can be read.
 pub fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loaded> {
-    let loaded = load_readable(run, settings)?;
-    if loaded.profile.images.is_empty() {
-        return Err(nothing_readable(run, &loaded.profile.damage));
-    }
-    Ok(loaded)
+    load_merged(&[run], settings)
 }
 
 /// Reads `run` for a caller that searches for damage. If no profile can be read, the result has no
@@ -77,7 +73,28 @@ pub fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loaded> {
 /// # Errors
 /// If the run cannot be read, or contains neither a profile nor a side file of one.
 pub fn load_readable(run: &Path, settings: &Settings) -> Result<Loaded> {
-    let files = profile_files(run)?;
+    load_runs(&[run], settings)
+}
+
+/// Reads several runs as one. The counts of an image that several of them have are added up.
+///
+/// # Errors
+/// If a run does not exist, or no profile in any of them can be read.
+pub fn load_merged(runs: &[&Path], settings: &Settings) -> Result<Loaded> {
+    let loaded = load_runs(runs, settings)?;
+    match runs.first() {
+        Some(first) if loaded.profile.images.is_empty() => {
+            Err(nothing_readable(first, &loaded.profile.damage))
+        }
+        _ => Ok(loaded),
+    }
+}
+
+fn load_runs(runs: &[&Path], settings: &Settings) -> Result<Loaded> {
+    let mut files = Vec::new();
+    for run in runs {
+        files.extend(profile_files(run)?);
+    }
     let mut images = Images::new();
     let mut unreadable = Vec::new();
     let mut damaged = Vec::new();
@@ -96,13 +113,13 @@ pub fn load_readable(run: &Path, settings: &Settings) -> Result<Loaded> {
         }
     }
     let mut cpu_records = Vec::new();
-    if run.is_dir() {
+    for run in runs.iter().filter(|run| run.is_dir()) {
         unreadable.extend(orphaned_files(run)?);
         let (records, damaged_records) = cpu_time::load(run)?;
-        cpu_records = records;
+        cpu_records.extend(records);
         loaded.losses.extend(damaged_records);
     }
-    if images.is_empty() && unreadable.is_empty() {
+    if let (Some(run), true) = (runs.first(), images.is_empty() && unreadable.is_empty()) {
         return Err(nothing_readable(run, &[]));
     }
     let mut kinds = RecordedKinds::default();
@@ -113,7 +130,7 @@ pub fn load_readable(run: &Path, settings: &Settings) -> Result<Loaded> {
         kinds.add(map.kind, image);
     }
     let mut profile = RunProfile::new(in_order(images));
-    profile.interrupt = interrupted::read(run);
+    profile.interrupt = runs.iter().find_map(|run| interrupted::read(run));
     if !cpu_records.is_empty() {
         profile.add_cpu_time(&cpu_records);
     }

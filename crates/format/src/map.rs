@@ -44,7 +44,8 @@
 //! then its items. Items that ascend are written as differences: `z edge - (previous edge + 1)`.
 //! ```text
 //! v name  v linkage name  v file  v line  8 bytes hash
-//! 1 byte kind of counters, + 4 if the places are in the order of the source:
+//! 1 byte kind of counters, + 4 if the places are in the order of the source,
+//!                          + 16 if the graph is that of the code before the optimizer:
 //!     0 array of paths, then v offset, v len, v path count
 //!     1 hash of paths, then v offset, v path count
 //!     2 array of edges, then v offset, v len

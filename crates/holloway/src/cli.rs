@@ -7,6 +7,7 @@
 
 mod cargo;
 pub(crate) mod check;
+pub(crate) mod coverage;
 mod export;
 mod holloway;
 pub(crate) mod optimize;

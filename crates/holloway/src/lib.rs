@@ -37,6 +37,7 @@ mod project;
 mod shell;
 mod split;
 mod status;
+mod test_log;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -49,9 +50,9 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    advise, cargo_optimize, check, clean, demo, diff, doctor, export, import, manager, manual,
-    merge, monitor, optimize, overlap, phases, plan, predict, report, run, runner, show_env,
-    stability, suite, trace,
+    advise, cargo_optimize, check, clean, coverage, demo, diff, doctor, export, import, manager,
+    manual, merge, monitor, optimize, overlap, phases, plan, predict, report, run, runner,
+    show_env, stability, suite, trace,
 };
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};
@@ -150,6 +151,7 @@ fn about_runs(command: &RunsCommand) -> Result<ExitCode> {
         RunsCommand::Advise(args) => advise::main(args),
         RunsCommand::Diff(args) => diff::main(args),
         RunsCommand::Merge(args) => merge::main(args),
+        RunsCommand::Coverage(args) => coverage::main(args),
         RunsCommand::Overlap(args) => overlap::main(args),
         RunsCommand::Suite(args) => suite::main(args),
         RunsCommand::Check(args) => check::main(args),

@@ -73,6 +73,16 @@ pub(crate) fn load_with_streams(run: &Path) -> Result<Loaded> {
     Ok(load::load_with_streams(run, &Settings::default())?)
 }
 
+/// Reads several runs as one.
+///
+/// # Errors
+/// If a run does not exist, or no part of any can be read.
+pub(crate) fn load_merged(runs: &[&Path]) -> Result<Loaded> {
+    runs.iter().for_each(|run| announce(run));
+    let _progress = runs.first().map(|run| loading(run));
+    Ok(load::load_merged(runs, &Settings::default())?)
+}
+
 /// Reads `run` for a command that looks for damage. If no part can be read, the result contains
 /// no image.
 ///

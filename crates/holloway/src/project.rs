@@ -28,9 +28,11 @@ pub(crate) struct Project {
     pub(crate) host: String,
     /// Sysroot of the rustc in use.
     pub(crate) sysroot: PathBuf,
-    /// `<target directory>/holloway`. Holloway gives it to cargo as the target directory, and puts
-    /// cache and runs there, too.
+    /// `<target directory>/holloway`. Holloway puts cache and runs there.
     pub(crate) home: PathBuf,
+    /// The directory that holloway gives to cargo as the target directory: [`home`](Self::home), or
+    /// a directory in it for builds whose crates are compiled with other options.
+    pub(crate) build: PathBuf,
     metadata: Metadata,
     /// The manifest that `--manifest-path` names.
     manifest: Option<PathBuf>,
@@ -57,12 +59,14 @@ impl Project {
             Some(directory) => absolute(Path::new(directory))?,
             None => metadata.target_directory.clone().into_std_path_buf(),
         };
+        let home = target_dir.join(HOLLOWAY_DIRECTORY);
         Ok(Self {
             cargo,
             config,
             host,
             sysroot,
-            home: target_dir.join(HOLLOWAY_DIRECTORY),
+            build: home.clone(),
+            home,
             metadata,
             manifest,
         })

@@ -77,10 +77,11 @@ impl BuildSettings {
             std::env::var(environment::LLVM.name).unwrap_or_default()
         ));
         text.push_str(&format!(
-            "embed {} collect {} exits {} guide {:?} std {} only {:?} skip {:?}\n",
+            "embed {} collect {} exits {} graph {} guide {:?} std {} only {:?} skip {:?}\n",
             self.options.embed,
             self.options.collection(),
             Switch::from(self.options.counts_exits()),
+            self.options.graph.unwrap_or_default(),
             self.guide_hash,
             self.std,
             self.only,
@@ -230,6 +231,7 @@ mod tests {
                 ..paths.clone()
             },
             with("--collect edges"),
+            with("--graph source"),
             with("--collect edges --exits off"),
             with("--exits off"),
             with("--collect loops"),
@@ -253,7 +255,11 @@ mod tests {
         }
         apply(home.path(), &paths).unwrap();
         fs::write(deps.join("app-1"), elf(3)).unwrap();
-        apply(home.path(), &with("--collect paths --exits on")).unwrap();
+        apply(
+            home.path(),
+            &with("--collect paths --exits on --graph optimized"),
+        )
+        .unwrap();
         assert!(deps.join("app-1").exists(), "the defaults");
     }
 }

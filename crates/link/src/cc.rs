@@ -20,7 +20,7 @@ use std::process::Command;
 use holloway_abi::environment;
 
 use crate::clang::{Purpose, find_clang};
-use crate::collect_options::CollectOptions;
+use crate::collect_options::{CollectOptions, GraphStage};
 use crate::error::{Error, Result};
 use crate::host::{GuideCheck, Host};
 use crate::tools::{LD, tools_dir};
@@ -44,9 +44,9 @@ const COMPILE_OPTIONS: [&str; 4] = [
     "-fno-whole-program-vtables",
     "-fno-split-lto-unit",
 ];
-/// Options for a compilation with `--embed`, which follow the user's words. The object has only
-/// bitcode, and no optimizer has seen it. A fat object would have slow machine code.
-const EMBED_OPTIONS: [&str; 6] = [
+/// Options for a compilation with `--embed` or `--graph source`, which follow the user's words. The
+/// object has only bitcode, and no optimizer has seen it. A fat object would have slow machine code.
+const UNOPTIMIZED_OPTIONS: [&str; 6] = [
     "-flto",
     "-fno-fat-lto-objects",
     "-fno-whole-program-vtables",
@@ -97,7 +97,14 @@ pub fn cc(language: Language, args: Vec<OsString>, host: &dyn Host) -> Result<In
         if call.sanitizes {
             return Err(Error::EmbedWithSanitizer);
         }
-        command.args(EMBED_OPTIONS);
+        command.args(UNOPTIMIZED_OPTIONS);
+        command.args(call.embeds_bitcode.then_some(NO_SECOND_BITCODE));
+    } else if call.compiles && options.graph() == GraphStage::Source {
+        if call.sanitizes {
+            return Err(Error::SourceGraphWithSanitizer);
+        }
+        command.args(UNOPTIMIZED_OPTIONS);
+        command.args((!call.line_tables).then_some(LINE_TABLES));
         command.args(call.embeds_bitcode.then_some(NO_SECOND_BITCODE));
     } else if call.compiles {
         command.args(COMPILE_OPTIONS);

@@ -1,30 +1,32 @@
 //! Parses the options that choose the profile that a build collects: `--collect`, `--exits`,
-//! `--guide`, or a program without probes: `--embed`.
+//! `--graph`, `--guide`, or a program without probes: `--embed`.
 //!
 //! The user writes them among the options of a compiler or cargo, or before the options of `ld`.
-//! The variables `HOLLOWAY_COLLECT`, `HOLLOWAY_EXITS`, and `HOLLOWAY_GUIDE` have the same meaning.
-//! An option overrides its variable.
+//! The variables `HOLLOWAY_COLLECT`, `HOLLOWAY_EXITS`, `HOLLOWAY_GRAPH`, and `HOLLOWAY_GUIDE` have
+//! the same meaning. An option overrides its variable.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use holloway_abi::environment::{
-    COLLECT, EMBED, EXITS, Flag, GUIDE, InvalidCollection, InvalidSwitch, Parse as _,
+    COLLECT, EMBED, EXITS, Flag, GRAPH, GUIDE, InvalidCollection, InvalidGraphStage, InvalidSwitch,
+    Parse as _,
 };
-pub use holloway_abi::environment::{Collection, Switch};
+pub use holloway_abi::environment::{Collection, GraphStage, Switch};
 use holloway_abi::{DEFAULT_K, Kind, LeftFrames};
 
 use crate::error::{OptionError, Result};
 use crate::line::takes_value;
 
 /// Holloway's options: name, variable, and the expected value with an example.
-const OPTIONS: [(&str, &str, &str); 3] = [
+const OPTIONS: [(&str, &str, &str); 4] = [
     (
         "--collect",
         COLLECT.name,
         "a kind of profile: --collect paths",
     ),
     ("--exits", EXITS.name, "on or off: --exits on"),
+    ("--graph", GRAPH.name, "source or optimized: --graph source"),
     ("--guide", GUIDE.name, "a run: --guide latest"),
 ];
 
@@ -35,6 +37,8 @@ pub struct CollectOptions {
     pub collect: Option<Collection>,
     /// The value of `--exits`: whether frames that are left in a call are counted.
     pub exits: Option<Switch>,
+    /// The value of `--graph`: the code whose graph is profiled.
+    pub graph: Option<GraphStage>,
     /// The value of `--guide`: the run whose counts decide where probes are placed.
     pub guide: Option<PathBuf>,
     /// Whether `--embed` is given: the program has no probes and carries its unoptimized bitcode.
@@ -156,7 +160,10 @@ impl CollectOptions {
     }
 
     fn wants_probes(&self) -> bool {
-        self.collect.is_some() || self.exits.is_some() || self.guide.is_some()
+        self.collect.is_some()
+            || self.exits.is_some()
+            || self.graph.is_some()
+            || self.guide.is_some()
     }
 
     /// Returns the options as environment variables, for child processes that call holloway again.
@@ -167,6 +174,9 @@ impl CollectOptions {
         let exits = self
             .exits
             .map(|exits| (EXITS.name, exits.to_string().into()));
+        let graph = self
+            .graph
+            .map(|graph| (GRAPH.name, graph.to_string().into()));
         let guide = self.guide.clone().map(|run| (GUIDE.name, run.into()));
         // A child process sees options only as variables, and could not tell which has precedence.
         let embed = match (self.embed, self.wants_probes()) {
@@ -174,7 +184,7 @@ impl CollectOptions {
             (false, true) => Some((EMBED.name, OsString::new())),
             (false, false) => None,
         };
-        [collect, exits, guide, embed].into_iter().flatten()
+        [collect, exits, graph, guide, embed].into_iter().flatten()
     }
 
     /// Returns the kind of profile, which is paths by default.
@@ -187,6 +197,11 @@ impl CollectOptions {
         self.collect.unwrap_or(Kind::Paths.into())
     }
 
+    /// Returns the code whose graph is profiled: by option, or by the environment.
+    pub(crate) fn graph(&self) -> GraphStage {
+        self.graph.unwrap_or_else(graph_of_environment)
+    }
+
     /// Returns whether frames that are left in a call are counted. The default depends on the kind.
     pub fn counts_exits(&self) -> bool {
         self.exits
@@ -197,11 +212,12 @@ impl CollectOptions {
         match option {
             "--collect" => self.collect.is_some(),
             "--exits" => self.exits.is_some(),
+            "--graph" => self.graph.is_some(),
             _ => self.guide.is_some(),
         }
     }
 
-    /// Sets `--collect`, `--exits`, or `--guide`.
+    /// Sets `--collect`, `--exits`, `--graph`, or `--guide`.
     ///
     /// # Errors
     /// If the value is wrong, or another option follows instead of a value.
@@ -237,6 +253,7 @@ impl CollectOptions {
         match option {
             "--collect" => self.collect = Some(COLLECT.parse(value.as_encoded_bytes())?),
             "--exits" => self.exits = Some(EXITS.parse(value.as_encoded_bytes())?),
+            "--graph" => self.graph = Some(GRAPH.parse(value.as_encoded_bytes())?),
             _ => self.guide = Some(value.into()),
         }
         Ok(())
@@ -248,6 +265,12 @@ pub(crate) fn embeds() -> bool {
     let value = std::env::var_os(EMBED.name).unwrap_or_default();
     let Ok(flag) = EMBED.parse(value.as_encoded_bytes());
     flag == Flag::Set
+}
+
+/// The code whose graph builds profile, by the environment. Links report a wrong value.
+pub(crate) fn graph_of_environment() -> GraphStage {
+    let value = std::env::var_os(GRAPH.name).unwrap_or_default();
+    GRAPH.parse(value.as_encoded_bytes()).unwrap_or_default()
 }
 
 /// Options of a compiler whose value is the next word, in addition to those of [`takes_value`].
@@ -289,6 +312,12 @@ impl From<InvalidSwitch> for OptionError {
     }
 }
 
+impl From<InvalidGraphStage> for OptionError {
+    fn from(InvalidGraphStage: InvalidGraphStage) -> Self {
+        Self::Graph
+    }
+}
+
 /// Returns a description of an option's value, with an example.
 fn example(option: &str) -> &'static str {
     let entry = OPTIONS.iter().find(|entry| entry.0 == option);
@@ -326,7 +355,7 @@ mod tests {
                 collect: kind,
                 exits,
                 guide: guide.map(Into::into),
-                embed: false,
+                ..CollectOptions::default()
             };
             assert_eq!(options, expect, "{line}");
             assert_eq!(words.join(OsStr::new(" ")), expected_words, "{line}");
@@ -350,6 +379,9 @@ mod tests {
             "a.c --collect edges",
         );
         check("--guide=latest", None, None, Some("latest"), "");
+        let graph = |line: &str| take(line).unwrap().0.graph();
+        assert_eq!(graph("--graph source a.c"), GraphStage::Source);
+        assert_eq!(graph("--graph=optimized"), GraphStage::Optimized);
     }
 
     #[test]
@@ -361,7 +393,7 @@ mod tests {
                 collect: kind,
                 exits,
                 guide: guide.map(Into::into),
-                embed: false,
+                ..CollectOptions::default()
             };
             assert_eq!(options, expect, "{line}");
             assert_eq!(words.join(OsStr::new(" ")), expected_words, "{line}");
@@ -413,6 +445,7 @@ mod tests {
             );
         }
         check("--exits maybe", "--exits maybe: say on or off");
+        check("--graph late", "--graph late: say source or optimized");
         check("--exits -c", "--exits wants on or off: --exits on, not -c");
         check("--guide", "--guide wants a run: --guide latest");
         check("--guide= a.c", "--guide wants a run: --guide latest");

@@ -89,9 +89,12 @@ pub enum OptionError {
     /// `--exits` is neither on nor off.
     #[error("say on or off")]
     Switch,
+    /// `--graph` is neither source nor optimized.
+    #[error("say source or optimized")]
+    Graph,
     /// `--embed` is given together with an option for probes.
     #[error(
-        "--embed builds a program without probes, which `holloway optimize` trains: leave out --collect, --exits, and --guide"
+        "--embed builds a program without probes, which `holloway optimize` trains: leave out --collect, --exits, --graph, and --guide"
     )]
     EmbedWithProbes,
     /// `--exits` is given for a kind that does not take it.
@@ -365,6 +368,11 @@ pub enum Error {
         "--embed leaves optimization to the link, where sanitizers do not run: compile without -fsanitize, or without --embed"
     )]
     EmbedWithSanitizer,
+    /// A sanitizer is combined with `--graph source`.
+    #[error(
+        "--graph source leaves optimization to the link, where sanitizers do not run: compile without -fsanitize, or without --graph source"
+    )]
+    SourceGraphWithSanitizer,
     /// The image object cannot be built.
     #[error("cannot build the path map's object: {0}")]
     ImageObject(Box<dyn std::error::Error + Send + Sync>),
@@ -440,6 +448,7 @@ impl Error {
             | Self::Patterns { .. }
             | Self::Pattern(_)
             | Self::EmbedWithSanitizer
+            | Self::SourceGraphWithSanitizer
             | Self::NoRustc => Fault::Usage,
             Self::Run { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Fault::ProgramNotFound

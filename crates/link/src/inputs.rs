@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::line::{Line, Role};
 use crate::message::grouped;
 use crate::search::LibrarySearch;
-use crate::settings::LinkSettings;
+use crate::settings::{EarlyLink, LinkSettings};
 
 /// The inputs of a link: modules to weave, and inputs without bitcode.
 #[derive(Debug, Default)]
@@ -327,6 +327,10 @@ impl Gatherer<'_> {
         // builds of unoptimized bitcode, only objects without machine code have such bitcode.
         let leaves_fat_objects = !self.settings.probes || self.settings.early.is_some();
         if fat_object.is_some() && leaves_fat_objects {
+            // Objects of the Rust toolchain are optimized in any case.
+            if self.settings.early == Some(EarlyLink::Source) && !self.settings.std {
+                self.list_unusable(display_name, NoBitcode::Optimized);
+            }
             return None;
         }
         self.inputs.modules.push(Module {
@@ -351,7 +355,7 @@ impl Gatherer<'_> {
     fn list_unusable(&mut self, display_name: String, reason: NoBitcode) {
         match reason {
             NoBitcode::None | NoBitcode::Embedded => {}
-            NoBitcode::SeveralModules(_) | NoBitcode::Broken(_) => {
+            NoBitcode::SeveralModules(_) | NoBitcode::Broken(_) | NoBitcode::Optimized => {
                 self.inputs.unusable.push((display_name, reason));
             }
         }

@@ -16,7 +16,7 @@ use std::process::Command;
 
 use holloway_abi::environment;
 
-use crate::collect_options::embeds;
+use crate::collect_options::{GraphStage, embeds, graph_of_environment};
 use crate::error::{Error, Result};
 use crate::tools::{RUST_LINKER, tools_dir};
 
@@ -44,7 +44,7 @@ pub fn wrap(argv: &[OsString]) -> Result<Infallible> {
     command.args(args);
     if call.is_woven() {
         let linker = linker_beside(&argv[0])?;
-        command.args(call.extra_options(&linker, embeds()));
+        command.args(call.extra_options(&linker, embeds(), graph_of_environment()));
         if let Some((name, value)) = call.extra_environment() {
             command.env(name, value);
         }
@@ -73,6 +73,9 @@ fn replace_process(mut command: Command) -> Result<Infallible> {
         source,
     })
 }
+
+/// Makes rustc write bitcode that no optimizer has seen. The link step optimizes.
+const UNOPTIMIZED: &str = "-Cno-prepopulate-passes";
 
 /// The parts of a rustc command line that decide which options the wrapper adds.
 #[derive(Debug, Default)]
@@ -146,11 +149,20 @@ impl RustcCall {
 
     /// Returns the options that make rustc leave code generation to the link step, and keep the
     /// line tables that the path map needs.
-    fn extra_options(&self, holloway_linker: &Path, embed: bool) -> Vec<OsString> {
-        let mut options: Vec<OsString> = woven_options(holloway_linker);
+    fn extra_options(
+        &self,
+        holloway_linker: &Path,
+        embed: bool,
+        graph: GraphStage,
+    ) -> Vec<OsString> {
+        let graph = match embed {
+            true => GraphStage::Optimized,
+            false => graph,
+        };
+        let mut options: Vec<OsString> = woven_options(holloway_linker, graph);
         if embed {
             // The link step optimizes. Line tables would be for path maps only.
-            options.push("-Cno-prepopulate-passes".into());
+            options.push(UNOPTIMIZED.into());
         } else if !self.has_line_tables() {
             options.push("-Cdebuginfo=line-tables-only".into());
         }
@@ -189,16 +201,20 @@ impl RustcCall {
 }
 
 /// Returns the options for the compilation of every woven crate, including doctests.
-pub fn woven_options(holloway_linker: &Path) -> Vec<OsString> {
+pub fn woven_options(holloway_linker: &Path, graph: GraphStage) -> Vec<OsString> {
     let mut linker = OsString::from("-Clinker=");
     linker.push(holloway_linker);
     // The link step does not merge modules. So with several codegen units, functions could not be
     // inlined from one unit into another.
-    vec![
+    let mut options = vec![
         "-Clinker-plugin-lto".into(),
         "-Ccodegen-units=1".into(),
         linker,
-    ]
+    ];
+    if graph == GraphStage::Source {
+        options.push(UNOPTIMIZED.into());
+    }
+    options
 }
 
 /// Returns rustc's name for the flavor of a linker that is no compiler driver. rustc derives the
@@ -243,7 +259,8 @@ mod tests {
     }
 
     fn options(line: &str) -> String {
-        let options = call(line).extra_options(Path::new("/x/holloway-cc"), false);
+        let options =
+            call(line).extra_options(Path::new("/x/holloway-cc"), false, GraphStage::Optimized);
         options
             .iter()
             .map(|option| option.to_string_lossy())

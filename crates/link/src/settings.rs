@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `HOLLOWAY_COLLECT` | kind of profile, `paths` by default; `loops=K` follows K iterations |
 //! | `HOLLOWAY_EXITS` | `on`, `off`: whether frames that are left in a call are counted |
+//! | `HOLLOWAY_GRAPH` | `source`, `optimized`: whether the code before the optimizer is profiled |
 //! | `HOLLOWAY_GUIDE` | an earlier run, whose counts decide where probes are placed |
 //! | `HOLLOWAY_EMBED` | `1`: link a plain program that carries its unoptimized bitcode |
 //! | `HOLLOWAY_STD` | `1`: weave the embedded bitcode of the standard library too |
@@ -23,7 +24,7 @@ use holloway_abi::Kind;
 use holloway_abi::environment::{self, Flag, InvalidNumber, Number};
 use holloway_weave::{OptLevel, Pattern};
 
-use crate::collect_options::{CollectOptions, Switch};
+use crate::collect_options::{CollectOptions, GraphStage, Switch};
 use crate::error::{Error, Result};
 use crate::level;
 use crate::line::{Line, Output};
@@ -34,6 +35,8 @@ use crate::tools::cache_home;
 pub(crate) enum EarlyLink {
     /// A plain program that carries its bitcode (`--embed`).
     Embed,
+    /// A program that profiles the graph of its source (`--graph source`).
+    Source,
     /// The plain program again, without its bitcode.
     Plain,
     /// A plain program whose debug locations are the numbers of instructions.
@@ -59,7 +62,7 @@ impl EarlyLink {
     /// Whether the modules get counters, or use counts.
     pub(crate) fn has_counts(&self) -> bool {
         match self {
-            Self::Embed | Self::Plain | Self::Numbered => false,
+            Self::Embed | Self::Source | Self::Plain | Self::Numbered => false,
             Self::Training
             | Self::NumberedTraining
             | Self::Sequences(_)
@@ -75,6 +78,7 @@ impl fmt::Display for EarlyLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embed | Self::Plain => f.write_str("embed"),
+            Self::Source => f.write_str("source"),
             Self::Numbered => f.write_str("numbered"),
             Self::NumberedTraining => f.write_str("numbered training"),
             // The kind and the patterns distinguish the results.
@@ -137,7 +141,7 @@ impl LinkSettings {
             collect: options.kind(),
             k: options.collection().k,
             exits: options.counts_exits(),
-            guide: options.guide,
+            guide: options.guide.clone(),
             std: std == Flag::Set,
             only: patterns(environment::ONLY.name)?,
             skip: patterns(environment::SKIP.name)?,
@@ -150,7 +154,11 @@ impl LinkSettings {
             opt: line.opt.or_else(|| level::parse(&opt)),
             shared: line.output_kind != Output::Executable,
             probes: line.output_kind != Output::Relocatable && !options.embed,
-            early: options.embed.then_some(EarlyLink::Embed),
+            early: match (options.embed, options.graph()) {
+                (true, _) => Some(EarlyLink::Embed),
+                (false, GraphStage::Source) => Some(EarlyLink::Source),
+                (false, GraphStage::Optimized) => None,
+            },
             function_sections: line.function_sections,
         })
     }
@@ -163,6 +171,7 @@ impl LinkSettings {
     pub(crate) fn for_recipe(line: &Line, recipe_level: &str, early: EarlyLink) -> Result<Self> {
         let (kind, probes, only) = match &early {
             EarlyLink::Embed
+            | EarlyLink::Source
             | EarlyLink::Plain
             | EarlyLink::Numbered
             | EarlyLink::Optimized(..) => (Kind::Edges, false, String::new()),

@@ -299,6 +299,7 @@ impl<'a> Weaver<'a> {
             }
             Some(
                 EarlyLink::Embed
+                | EarlyLink::Source
                 | EarlyLink::Plain
                 | EarlyLink::Numbered
                 | EarlyLink::Training
@@ -461,6 +462,9 @@ impl<'a> Weaver<'a> {
                 if attempt.probes =>
             {
                 option("--early", worker::TRAINING.into());
+            }
+            Some(EarlyLink::Source) if attempt.probes => {
+                option("--early", worker::SOURCE.into());
             }
             Some(_) => option("--early", worker::PLAIN.into()),
         }

@@ -35,6 +35,8 @@ use crate::level;
 pub const COMMAND: &str = "__weave-module";
 /// The value of `--early` for a plain build.
 pub(crate) const PLAIN: &str = "plain";
+/// The value of `--early` for a build that profiles the graph of the source.
+pub(crate) const SOURCE: &str = "source";
 /// The value of `--early` for a build for training.
 pub(crate) const TRAINING: &str = "training";
 /// The value of `--early` for a build that uses a plan.
@@ -275,6 +277,7 @@ impl Request {
         Ok(match self.early.as_str() {
             "" => None,
             PLAIN => Some(EarlyBuild::Plain),
+            SOURCE => Some(EarlyBuild::Source),
             TRAINING => Some(EarlyBuild::Training),
             OPTIMIZED => Some(EarlyBuild::Optimized(read_plan(&self.plan)?)),
             name => return Err(WorkerError::EarlyBuild(name.to_owned())),

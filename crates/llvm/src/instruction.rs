@@ -259,6 +259,16 @@ impl<'m> Instruction<'m> {
         Metadata::new(raw, self.module())?.as_location()
     }
 
+    /// Gives the instruction the debug location of another one of its function.
+    pub fn set_location_of(self, other: Instruction<'m>) {
+        // SAFETY: two live instructions of one context; the location is null or a location.
+        unsafe {
+            let api = self.module().api();
+            let location = (api.LLVMInstructionGetDebugLoc)(other.raw());
+            (api.LLVMInstructionSetDebugLoc)(self.raw(), location);
+        }
+    }
+
     /// The instruction's metadata of a kind.
     pub fn metadata(self, kind: u32) -> Option<Metadata<'m>> {
         // SAFETY: an instruction; null if absent, else metadata as a value.

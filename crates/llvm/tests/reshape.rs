@@ -395,3 +395,149 @@ end:
         |_, changed| assert_eq!(changed, 0),
     );
 }
+
+#[test]
+fn conditions_whose_value_is_kept_get_branches() {
+    // while (a && (b || !c)) …
+    let assembly = "
+define void @f(i1 %a, i1 %b, i1 %c) {
+head:
+  br i1 %a, label %second, label %join
+second:
+  br i1 %b, label %inner, label %third
+third:
+  %n = xor i1 %c, true
+  br label %inner
+inner:
+  %p = phi i1 [ true, %second ], [ %n, %third ]
+  br label %join
+join:
+  %q = phi i1 [ false, %head ], [ %p, %inner ]
+  br i1 %q, label %body, label %end
+body:
+  br label %end
+end:
+  ret void
+}
+";
+    check(
+        assembly,
+        |module| module.branch_on_conditions(&|_| true),
+        |module, changed| {
+            assert_eq!(changed, 2);
+            // head: second, end; second: body, third; third: body, end.
+            assert_eq!(
+                shape(module),
+                [vec![1, 4], vec![3, 2], vec![3, 4], vec![4], vec![]]
+            );
+        },
+    );
+}
+
+#[test]
+fn conditions_that_are_stored_get_branches() {
+    // let r = a && !b; if r …, as rustc writes it
+    let assembly = "
+define void @f(i1 %a, i1 %b) {
+head:
+  %r = alloca [1 x i8]
+  br i1 %a, label %second, label %fails
+second:
+  %n = xor i1 %b, true
+  %wide = zext i1 %n to i8
+  store i8 %wide, ptr %r
+  br label %join
+fails:
+  store i8 0, ptr %r
+  br label %join
+join:
+  %loaded = load i8, ptr %r
+  %bit = trunc i8 %loaded to i1
+  br i1 %bit, label %body, label %end
+body:
+  br label %end
+end:
+  ret void
+}
+";
+    check(
+        assembly,
+        |module| module.branch_on_conditions(&|_| true),
+        |module, changed| {
+            assert_eq!(changed, 1);
+            // head, second, fails, the block that stores 1, body, end. The stores stay.
+            let expected = [vec![1, 2], vec![3, 2], vec![5], vec![4], vec![5], vec![]];
+            assert_eq!(shape(module), expected);
+            assert_eq!(module.to_text().matches("store i8").count(), 2);
+        },
+    );
+}
+
+#[test]
+fn other_values_of_a_block_follow_the_moved_edges() {
+    // The second phi takes other values from the edges that move. The third one takes a condition of
+    // its own, so it stays.
+    let assembly = "
+define i32 @f(i1 %a, i1 %b, i32 %x, i1 %c) {
+head:
+  br i1 %a, label %second, label %join
+second:
+  br label %join
+join:
+  %p = phi i1 [ false, %head ], [ %b, %second ]
+  %q = phi i32 [ 1, %head ], [ %x, %second ]
+  %s = phi i1 [ false, %head ], [ %c, %second ]
+  %w = zext i1 %p to i32
+  %v = zext i1 %s to i32
+  %r = add i32 %q, %w
+  %t = add i32 %r, %v
+  ret i32 %t
+}
+";
+    check(
+        assembly,
+        |module| module.branch_on_conditions(&|_| true),
+        |module, changed| {
+            assert_eq!(changed, 1);
+            let text = module.to_text();
+            assert!(
+                text.contains("phi i32 [ 1, %head ], [ %x, %second ]"),
+                "{text}"
+            );
+            assert!(
+                text.contains("phi i1 [ false, %head ], [ %c, %second ]"),
+                "{text}"
+            );
+            assert_eq!(
+                shape(module),
+                [vec![1, 3], vec![2, 3], vec![4], vec![4], vec![]]
+            );
+        },
+    );
+}
+
+#[test]
+fn a_choice_between_two_values_stays() {
+    // c ? a : b
+    let assembly = "
+define i1 @f(i1 %a, i1 %b, i1 %c) {
+head:
+  br i1 %c, label %first, label %second
+first:
+  br label %join
+second:
+  br label %join
+join:
+  %p = phi i1 [ %a, %first ], [ %b, %second ]
+  ret i1 %p
+}
+";
+    check(
+        assembly,
+        |module| module.branch_on_conditions(&|_| true),
+        |module, changed| {
+            assert_eq!(changed, 0);
+            assert_eq!(shape(module), [vec![1, 2], vec![3], vec![3], vec![]]);
+        },
+    );
+}

@@ -1,7 +1,7 @@
 //! The code that never ran (`--uncovered`), for the terminal and JSON.
 
-use holloway_analysis::RunProfile;
 use holloway_analysis::uncovered::{Uncovered, uncovered};
+use holloway_analysis::{Function, RunProfile};
 use holloway_format::Scope;
 
 use crate::code::{Origin, is_workspace};
@@ -18,17 +18,22 @@ pub(crate) fn of_run<'a>(
     options: &Options<'_>,
     max_paths: usize,
 ) -> Uncovered<'a> {
-    let is_shown = |file: &str| !shows_workspace(names, options) || is_workspace(file);
-    uncovered(
-        run,
-        &|function, scope| {
-            is_shown(&scope.file)
-                && names.keeps_scope(run, function, scope)
-                && !is_derived(options, scope)
-        },
-        is_library,
-        max_paths,
-    )
+    let keep = keeps_code(run, names, options);
+    uncovered(run, &keep, is_library, max_paths)
+}
+
+/// Whether the user asks for the coverage of a scope's code.
+pub(crate) fn keeps_code(
+    run: &RunProfile,
+    names: &Filter<'_>,
+    options: &Options<'_>,
+) -> impl Fn(&Function, &Scope) -> bool {
+    let only_workspace = shows_workspace(names, options);
+    move |function, scope| {
+        (!only_workspace || is_workspace(&scope.file))
+            && names.keeps_scope(run, function, scope)
+            && !is_derived(options, scope)
+    }
 }
 
 /// Whether `#[derive]` made a function: whether it is declared on the line of the attribute, or on a

@@ -1,5 +1,6 @@
-//! Builds from bitcode that no optimizer has seen: a plain build, a build for training, and a build
-//! that uses the counts of training.
+//! Builds from bitcode that no optimizer has seen: a plain build, a build that profiles the graph of
+//! the source ([`branch_on_conditions`]), a build for training, and a build that uses the counts of
+//! training.
 //!
 //! The counts come from probes before the optimizer, and the optimizer uses them as LLVM uses the
 //! counts of `-fprofile-generate`. So training and optimized build must agree about the code at
@@ -22,6 +23,7 @@
 
 mod block_copy;
 mod branch_weights;
+mod conditions;
 mod numbers;
 mod selects;
 mod summary;
@@ -35,6 +37,7 @@ use crate::emit;
 use crate::options::OptLevel;
 use crate::selection::functions_with_code;
 
+pub(crate) use conditions::branch_on_conditions;
 pub(crate) use numbers::number_instructions;
 pub(crate) use selects::expand as expand_selects;
 pub(crate) use values::{promote, specialize_sizes};

@@ -59,6 +59,7 @@ pub(crate) fn function_map<'m>(
         line: scopes[0].line,
         hash: 0,
         in_source_order: is_unoptimized(function),
+        is_source_graph: options.early == Some(EarlyBuild::Source),
         counters: placement.counters,
         ring_counters: placement.ring_counters.map(|counters| counters.offset),
         path_count: 0,
@@ -78,7 +79,7 @@ pub(crate) fn function_map<'m>(
         facts,
         contents: match options.early {
             Some(EarlyBuild::Training | EarlyBuild::Optimized(_)) => contents::contents(lowered),
-            Some(EarlyBuild::Plain) | None => Vec::new(),
+            Some(EarlyBuild::Plain | EarlyBuild::Source) | None => Vec::new(),
         },
     };
     match &plan.counts {

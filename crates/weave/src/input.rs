@@ -52,6 +52,8 @@ pub enum NoBitcode {
     SeveralModules(usize),
     /// The object's bitcode is truncated or damaged at this offset of the object.
     Broken(usize),
+    /// An optimizer has changed the bitcode, and the link profiles the graph of the source.
+    Optimized,
 }
 
 /// The reason why an input cannot be read.

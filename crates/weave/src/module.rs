@@ -151,6 +151,10 @@ fn weave_once(
     match &options.early {
         None => emit::optimize(&mut module, &machine, opt_level, options)?,
         Some(EarlyBuild::Plain) => early::optimize(&mut module, &machine, opt_level)?,
+        Some(EarlyBuild::Source) => {
+            early::branch_on_conditions(&mut module);
+            module.verify("branching on conditions")?;
+        }
         Some(EarlyBuild::Training) => {
             early::prepare(&mut module, &machine, opt_level)?;
             early::expand_selects(&mut module);
@@ -194,7 +198,10 @@ fn weave_once(
         )?;
         emit::remove_empty_blocks(&mut module, opt_level);
         module.verify("checking the instrumented module")?;
-        if options.early == Some(EarlyBuild::Training) {
+        if matches!(
+            options.early,
+            Some(EarlyBuild::Training | EarlyBuild::Source)
+        ) {
             report_stage("(optimising)");
             early::optimize(&mut module, &machine, opt_level)?;
         }
@@ -203,7 +210,7 @@ fn weave_once(
     if options.function_sections {
         match options.early {
             Some(EarlyBuild::Optimized(_)) => emit::function_groups(&module),
-            Some(EarlyBuild::Plain | EarlyBuild::Training) | None => {
+            Some(EarlyBuild::Plain | EarlyBuild::Source | EarlyBuild::Training) | None => {
                 emit::function_sections(&module);
             }
         }

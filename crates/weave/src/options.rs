@@ -99,6 +99,9 @@ pub struct ModuleOptions {
 pub enum EarlyBuild {
     /// The optimizer runs as in a normal build.
     Plain,
+    /// Probes go in before the optimizer and any other pass, so that the graph is the one that the
+    /// compiler's front end made.
+    Source,
     /// Probes go in before the optimizer, so that they count what the source does.
     Training,
     /// The plan's early counts become branch weights before the optimizer, and its late counts after

@@ -181,6 +181,9 @@ impl fmt::Display for NoBitcode {
                 f,
                 "bitcode of {count} modules in one object (ld -r, -fsplit-lto-unit?)"
             ),
+            Self::Optimized => f.write_str(
+                "its bitcode is optimized, and --graph source profiles the code before; compile it with --graph source, too",
+            ),
             Self::Broken(offset) => write!(
                 f,
                 "its bitcode is truncated or damaged at offset {offset}; build it again"
@@ -357,6 +360,10 @@ mod tests {
             (
                 NoBitcode::SeveralModules(2),
                 "bitcode of 2 modules in one object (ld -r, -fsplit-lto-unit?)",
+            ),
+            (
+                NoBitcode::Optimized,
+                "its bitcode is optimized, and --graph source profiles the code before; compile it with --graph source, too",
             ),
             (
                 NoBitcode::Broken(96),

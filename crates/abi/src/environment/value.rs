@@ -108,6 +108,47 @@ impl fmt::Display for Collection {
     }
 }
 
+/// The code whose graph a build profiles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GraphStage {
+    /// `optimized`: the code after the optimizer.
+    #[default]
+    Optimized,
+    /// `source`: the code as the compiler's front end made it, before the optimizer.
+    Source,
+}
+
+/// The error for a text that is no [`GraphStage`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidGraphStage;
+
+impl ValueType for GraphStage {
+    const PLACEHOLDER: &'static str = "source|optimized";
+}
+
+impl Parse for GraphStage {
+    type Error = InvalidGraphStage;
+
+    #[inline]
+    fn parse(text: &[u8]) -> Result<Self, InvalidGraphStage> {
+        match text {
+            b"source" => Ok(Self::Source),
+            b"optimized" => Ok(Self::Optimized),
+            _ => Err(InvalidGraphStage),
+        }
+    }
+}
+
+impl fmt::Display for GraphStage {
+    /// Writes the value as it is parsed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Optimized => "optimized",
+            Self::Source => "source",
+        })
+    }
+}
+
 /// A switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
@@ -306,6 +347,10 @@ mod tests {
         assert_eq!(Switch::parse(b"on"), Ok(Switch::On));
         assert_eq!(Switch::parse(b"off"), Ok(Switch::Off));
         assert_eq!(Switch::parse(b"On"), Err(InvalidSwitch));
+        for stage in [GraphStage::Optimized, GraphStage::Source] {
+            assert_eq!(GraphStage::parse(stage.to_string().as_bytes()), Ok(stage));
+        }
+        assert_eq!(GraphStage::parse(b""), Err(InvalidGraphStage));
         for text in ["1", "true", "yes"] {
             assert_eq!(Flag::parse(text.as_bytes()), Ok(Flag::Set));
         }

@@ -7,7 +7,7 @@ use crate::map::contents::put_contents;
 use crate::map::facts::put_facts;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeMap, Outcome};
-use crate::map::layout::{FRAGMENT_MAGIC, IN_SOURCE_ORDER, WITH_VALUES};
+use crate::map::layout::{FRAGMENT_MAGIC, IN_SOURCE_ORDER, SOURCE_GRAPH, WITH_VALUES};
 use crate::map::loads::put_loads;
 use crate::map::loops::put_loops;
 use crate::map::module::ModuleMap;
@@ -100,14 +100,13 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
     put(out, strings.number(&function.file).into());
     put(out, function.line.into());
     out.extend_from_slice(&function.hash.to_le_bytes());
-    let order = match function.in_source_order {
-        true => IN_SOURCE_ORDER,
-        false => 0,
-    };
+    let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+    let flags = flag(function.in_source_order, IN_SOURCE_ORDER)
+        | flag(function.is_source_graph, SOURCE_GRAPH);
     match function.counters {
         Counters::Array { offset, len } => {
             out.push(
-                order
+                flags
                     | if function.ring_counters.is_some() {
                         3
                     } else {
@@ -122,7 +121,7 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
             }
         }
         Counters::Hash { offset } => {
-            out.push(order | 1);
+            out.push(flags | 1);
             put(out, offset);
             put(out, function.path_count);
         }
@@ -131,7 +130,7 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
             len,
             has_values,
         } => {
-            out.push(order | if has_values { WITH_VALUES } else { 2 });
+            out.push(flags | if has_values { WITH_VALUES } else { 2 });
             put(out, offset);
             put(out, len);
         }

@@ -25,6 +25,9 @@ pub struct FunctionMap {
     /// Whether the places are in the order of the source, because the compiler did not optimize the
     /// function.
     pub in_source_order: bool,
+    /// Whether the graph is the one that the compiler's front end made, because the probes were
+    /// inserted before the optimizer.
+    pub is_source_graph: bool,
     /// The function's counters in a thread's block.
     pub counters: Counters,
     /// Offset in bytes of the function's ring counters ([`crate::map`], "Ring counters"). In a

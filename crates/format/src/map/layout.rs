@@ -5,5 +5,9 @@ pub const FRAGMENT_MAGIC: [u8; 8] = *b"HLWMODUL";
 /// Flag in the byte with the kind of a function's counters: the function's places are in the order
 /// of the source.
 pub(super) const IN_SOURCE_ORDER: u8 = 4;
+/// Flag in the same byte: the graph is that of the code before the optimizer.
+pub(super) const SOURCE_GRAPH: u8 = 16;
+/// All flags in the byte with the kind of a function's counters.
+pub(super) const FLAGS: u8 = IN_SOURCE_ORDER | SOURCE_GRAPH;
 /// Kind of counters: counted edges, and the head of a hash table of values.
 pub(super) const WITH_VALUES: u8 = 8;

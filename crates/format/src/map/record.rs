@@ -10,7 +10,7 @@ use crate::map::counters::FunctionCounters;
 use crate::map::facts::read_facts;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, Outcome, implied_ends};
-use crate::map::layout::{IN_SOURCE_ORDER, WITH_VALUES};
+use crate::map::layout::{FLAGS, IN_SOURCE_ORDER, SOURCE_GRAPH, WITH_VALUES};
 use crate::map::loads::read_loads;
 use crate::map::loops::read_loops;
 use crate::map::place::{Places, Scope, read_place};
@@ -33,7 +33,8 @@ pub(super) fn read_function(
     let hash = cursor.u64()?;
     let (start, code) = (cursor.offset(), cursor.u8()?);
     let in_source_order = code & IN_SOURCE_ORDER != 0;
-    let kind = (code & !IN_SOURCE_ORDER, start);
+    let is_source_graph = code & SOURCE_GRAPH != 0;
+    let kind = (code & !FLAGS, start);
     let (counters, path_count, ring_counters) =
         read_counters(cursor, kind, counters_size, ring_counter_limit)?;
     let scopes = read_scopes(cursor, strings)?;
@@ -74,6 +75,7 @@ pub(super) fn read_function(
         line,
         hash,
         in_source_order,
+        is_source_graph,
         counters,
         ring_counters,
         path_count,
@@ -106,7 +108,7 @@ pub(super) fn read_counters_only(
     }
     let hash = cursor.u64()?;
     let (start, code) = (cursor.offset(), cursor.u8()?);
-    let kind = (code & !IN_SOURCE_ORDER, start);
+    let kind = (code & !FLAGS, start);
     let (counters, path_count, _) =
         read_counters(&mut cursor, kind, counters_size, ring_counter_limit)?;
     Ok(FunctionCounters {

@@ -158,13 +158,13 @@ prop_compose! {
          selects in prop_oneof![Just(0), number()],
          loops in vec((0..blocks, option::of(place(scopes)), number(), number(), any::<[bool; 2]>()), 0..3),
          cases in vec((0..edges.max(1), vec(text(), 0..3)), 0..if edges == 0 { 1 } else { 3 }),
-         imply in any::<bool>(), in_source_order in any::<bool>())
+         imply in any::<bool>(), [in_source_order, is_source_graph] in any::<[bool; 2]>())
         -> FunctionMap {
         let blocks = blocks_.into_iter().map(|(instructions, places)| BlockMap { instructions, places }).collect();
         let loads = loads.into_iter().map(|(block, place, shape)| Load { block, place, shape }).collect();
         let loops = loops.into_iter().map(|(head, start, copies, peeled, [vectorized, must_progress])| LoopMap { head, start, copies, peeled, vectorized, must_progress }).collect();
         let cases = cases.into_iter().map(|(edge, names)| CaseNames { edge, names }).collect();
-        let mut function = FunctionMap { entry, exit, blocks, edges: edges_, dag, scopes, loads, selects, loops, cases, in_source_order, ..FunctionMap::default() };
+        let mut function = FunctionMap { entry, exit, blocks, edges: edges_, dag, scopes, loads, selects, loops, cases, in_source_order, is_source_graph, ..FunctionMap::default() };
         for index in 0..function.dag.len() {
             // Half of the functions have the ends of dag edges that the weaver usually writes.
             if let (true, Some((from, to))) = (imply, function.implied_ends(function.dag[index].kind)) {
@@ -400,6 +400,7 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
         line: 1,
         hash: 0,
         in_source_order: false,
+        is_source_graph: false,
         counters,
         ring_counters: None,
         path_count: paths,

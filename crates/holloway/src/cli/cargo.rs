@@ -64,6 +64,10 @@ pub(crate) struct CargoArgs {
     /// The code to weave.
     #[command(flatten)]
     pub(crate) weave: WeaveArgs,
+    /// Run each test in a process of its own, so that `holloway coverage --tests` says which tests
+    /// run a line or path, and which tests suffice (`test` only)
+    #[arg(long, help_heading = "Run")]
+    pub(crate) per_test: bool,
     /// The directory for the run's data.
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -11,6 +11,7 @@ use holloway_abi::environment::VARIABLES;
 use regex::Regex;
 
 use super::check::{self, CheckArgs};
+use super::coverage::{self, CoverageArgs};
 use super::export::{self, ExportArgs};
 use super::optimize::{self, OptimizeArgs, PlanArgs};
 use super::phases::{self, PhasesArgs};
@@ -133,6 +134,9 @@ pub(crate) enum RunsCommand {
     /// costs
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(DiffArgs),
+    /// Show what ran and what never did: functions, lines, branches, paths, and conditions (MC/DC)
+    #[command(after_help = coverage::EXAMPLES)]
+    Coverage(CoverageArgs),
     /// Compare how two runs divide their work: the paths (or edges) that both took, and the shares
     /// that differ most
     #[command(after_help = OVERLAP_EXAMPLES)]
@@ -265,6 +269,9 @@ Holloway's options, anywhere before `--` (they take effect when a program is lin
                          kind of profile (HOLLOWAY_COLLECT)
   --exits on|off         count frames that are left early: by longjmp, unwinding, or the
                          end of the process; on by default (HOLLOWAY_EXITS)
+  --graph source|optimized
+                         profile the code before or after the optimizer; source is for
+                         coverage, and must be given to compile, too (HOLLOWAY_GRAPH)
   --guide RUN            use the counts of an earlier run to place probes; paths may be cut
                          elsewhere (HOLLOWAY_GUIDE)
   --embed                no probes: the program carries its bitcode for `holloway optimize`;

@@ -56,6 +56,9 @@ pub(crate) struct CountArgs {
     /// HOLLOWAY_EXITS] [default: on]
     #[arg(long, value_name = "WHEN", value_enum)]
     pub(crate) exits: Option<Switch>,
+    /// Code whose graph is profiled [env: HOLLOWAY_GRAPH] [default: optimized]
+    #[arg(long, value_name = "CODE", value_enum)]
+    pub(crate) graph: Option<Graph>,
 }
 
 impl CountArgs {
@@ -64,6 +67,7 @@ impl CountArgs {
         CollectOptions {
             collect: self.collect,
             exits: self.exits.map(Into::into),
+            graph: self.graph.map(Into::into),
             guide: None,
             embed: false,
         }
@@ -86,6 +90,25 @@ impl From<Switch> for collect_options::Switch {
         match switch {
             Switch::On => Self::On,
             Switch::Off => Self::Off,
+        }
+    }
+}
+
+/// `--graph`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Graph {
+    /// The code as the compiler's front end made it, before the optimizer: each branch and each
+    /// condition of the source. For coverage
+    Source,
+    /// The code that runs
+    Optimized,
+}
+
+impl From<Graph> for collect_options::GraphStage {
+    fn from(graph: Graph) -> Self {
+        match graph {
+            Graph::Source => Self::Source,
+            Graph::Optimized => Self::Optimized,
         }
     }
 }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use clap::Parser as _;
+use holloway_abi::environment::internal::PER_TEST;
 use holloway_abi::environment::{self, Flag};
 use holloway_collect::burst::Burst;
 use holloway_collect::child::ProgramEnd;
@@ -20,7 +21,7 @@ use holloway_collect::error::RunError;
 use holloway_collect::settings::MapDirectories;
 use holloway_collect::{Collector, child, collector, run_directory};
 use holloway_link::build_settings::{self, BuildSettings};
-use holloway_link::collect_options::CollectOptions;
+use holloway_link::collect_options::{CollectOptions, GraphStage};
 use holloway_link::llvm::named_llvm;
 use holloway_link::program::find_program;
 use holloway_link::records::{LinkRecords, RECORDS};
@@ -37,6 +38,10 @@ use crate::progress::{self, WeavingWatch};
 use crate::project::Project;
 use crate::split::{Positional, Split, split};
 use crate::{guide, kinds, link_host, loading, missing_profile, notices, status};
+
+/// The directory below holloway's for builds with `--graph source`, whose crates are compiled with
+/// other options.
+const SOURCE_BUILD: &str = "source";
 
 /// A verb of cargo that `cargo holloway` supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,12 +143,15 @@ impl CargoCall {
     /// # Errors
     /// If there is no project, or its build directory cannot be written.
     pub(crate) fn plan(verb: Verb, split: Split, holloway_args: &CargoArgs) -> Result<Self> {
-        let project = Project::find(&split.cargo)?;
+        let mut project = Project::find(&split.cargo)?;
         let targets = project.chosen_targets(&split.cargo)?;
         check_tools(&project)?;
         let settings = weave_settings(holloway_args, &project.home)?;
+        if settings.options.graph == Some(GraphStage::Source) {
+            project.build.push(SOURCE_BUILD);
+        }
         let profiles = profile_directories(
-            &project.home,
+            &project.build,
             &targets,
             &project.host,
             verb.profile_directory(),
@@ -156,7 +164,7 @@ impl CargoCall {
         command
             .arg(verb.name())
             .args(without_target_dir(&split.cargo));
-        command.arg("--target-dir").arg(&project.home);
+        command.arg("--target-dir").arg(&project.build);
         if targets.is_empty() {
             command.args(["--target", &project.host]);
         }
@@ -165,6 +173,24 @@ impl CargoCall {
             .map_or(project.host.as_str(), String::as_str);
         set_environment(&mut command, &project, &settings, target, verb)?;
         let measurement = runner::install(&mut command, &project, target, &split.cargo)?;
+        match (holloway_args.per_test, verb, measurement) {
+            (false, ..) => {
+                command.env_remove(PER_TEST);
+            }
+            (true, Verb::Test, Measurement::InRunner) => {
+                command.env(PER_TEST, "1");
+            }
+            (true, Verb::Test, Measurement::Here) => {
+                return Err(Failure::usage(
+                    "--per-test needs cargo's runner, which --config may set: leave --config out",
+                ));
+            }
+            (true, Verb::Build | Verb::Run | Verb::Bench, _) => {
+                return Err(Failure::usage(
+                    "--per-test goes with `cargo holloway test` only",
+                ));
+            }
+        }
         let records = LinkRecords::new(&profiles[0])?;
         command.env(RECORDS, records.directory());
         Ok(Self {
@@ -470,12 +496,12 @@ pub(crate) fn set_environment(
     }
     if project.config.build.build_dir.is_some() {
         // The user's own build directory would mix woven crates with plain crates.
-        command.env("CARGO_BUILD_BUILD_DIR", &project.home);
+        command.env("CARGO_BUILD_BUILD_DIR", &project.build);
     }
     if verb == Verb::Test {
         command.env(
             "CARGO_ENCODED_RUSTDOCFLAGS",
-            rustdoc_flags(project, target, &tools)?,
+            rustdoc_flags(project, target, &tools, settings.options.graph)?,
         );
     }
     Ok(())
@@ -490,13 +516,18 @@ fn users_wrapper(project: &Project) -> Option<PathBuf> {
 
 /// The user's rustdoc flags and holloway's. Rustdoc compiles doctests itself, without the rustc
 /// wrapper.
-fn rustdoc_flags(project: &Project, target: &str, tools: &Path) -> Result<String> {
+fn rustdoc_flags(
+    project: &Project,
+    target: &str,
+    tools: &Path,
+    graph: Option<GraphStage>,
+) -> Result<String> {
     let configured = project
         .config
         .rustdocflags(target)
         .cannot(|| format!("read cargo's rustdocflags for {target}"))?;
     let mut flags = configured.unwrap_or_default();
-    for option in rustc::woven_options(&tools.join(RUST_LINKER)) {
+    for option in rustc::woven_options(&tools.join(RUST_LINKER), graph.unwrap_or_default()) {
         let option = option.into_string().map_err(|option| {
             Failure::new(format_args!(
                 "cannot weave doctests: {} is not UTF-8; set XDG_CACHE_HOME to another directory",

@@ -44,6 +44,7 @@ pub(crate) fn main(args: &[OsString]) -> Result<ExitCode> {
     let mut project = Project::find(&split.cargo)?;
     let optimized = project.home.join(OPTIMIZED);
     project.home.push(BUILD);
+    project.build.clone_from(&project.home);
     let name = project.run_name(&split.cargo, "run");
     let program = build(&project, &split, &name)?;
     if args.no_run {

@@ -59,6 +59,7 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
             count: args.count.clone(),
             ..WeaveArgs::default()
         },
+        per_test: false,
         stream: StreamArgs::default(),
         output: OutputArgs::default(),
         view: args.view.clone(),

@@ -11,13 +11,14 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use holloway_abi::environment::internal::{INNER_RUNNER, USERS_RUNNER};
+use holloway_abi::environment::internal::{INNER_RUNNER, PER_TEST, USERS_RUNNER};
 use holloway_collect::collector::{self, Measurement};
 use holloway_collect::error::RunError;
 use holloway_collect::{child, run_directory};
 use holloway_link::tools::{RUNNER, tools_dir};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
+use crate::commands::per_test;
 use crate::failure::{Context, Failure, Result};
 use crate::notices;
 use crate::profile_directory::triple;
@@ -91,20 +92,22 @@ pub(crate) fn main(args: &[OsString]) -> Result<ExitCode> {
         return Err(Failure::usage("holloway-runner is called by cargo only"));
     };
     let mut words = inner_runner();
+    let program_index = words.len();
     words.extend_from_slice(program);
+    if let (Some(_), Some(directory), false) = (
+        std::env::var_os(PER_TEST),
+        std::env::var_os(run_directory::DATA),
+        program.is_empty(),
+    ) {
+        let prepare = |command: &mut Command| users_environment(command, triple);
+        return per_test::run(&words, program_index, Path::new(&directory), &prepare);
+    }
     let Some((first, rest)) = words.split_first() else {
         return Err(Failure::usage("holloway-runner is called by cargo only"));
     };
     let mut command = Command::new(first);
     command.args(rest);
-    // The program finds the environment that it has without holloway. Tests may run other programs
-    // through the runner that cargo's variable names.
-    let variable = variable(&triple.to_string_lossy());
-    match std::env::var_os(USERS_RUNNER) {
-        Some(value) => command.env(variable, value),
-        None => command.env_remove(variable),
-    };
-    command.env_remove(USERS_RUNNER).env_remove(INNER_RUNNER);
+    users_environment(&mut command, triple);
     let end = match std::env::var_os(run_directory::DATA) {
         Some(directory) => {
             collector::measure(&mut command, &PathBuf::from(directory), notices::warn)
@@ -125,6 +128,20 @@ pub(crate) fn main(args: &[OsString]) -> Result<ExitCode> {
         signal_hook::low_level::emulate_default_handler(signal).ok();
     }
     Ok(ExitCode::from(child::exit_code(end.status)))
+}
+
+/// Gives a program the environment that it has without holloway. Tests may run other programs
+/// through the runner that cargo's variable names.
+fn users_environment(command: &mut Command, triple: &OsStr) {
+    let variable = variable(&triple.to_string_lossy());
+    match std::env::var_os(USERS_RUNNER) {
+        Some(value) => command.env(variable, value),
+        None => command.env_remove(variable),
+    };
+    command
+        .env_remove(USERS_RUNNER)
+        .env_remove(INNER_RUNNER)
+        .env_remove(PER_TEST);
 }
 
 /// The words of the user's own runner. Empty if there is none.

@@ -9,6 +9,7 @@
 pub mod advice;
 mod branches;
 mod context;
+pub mod covered;
 mod cpu_time;
 pub(crate) mod diff;
 mod document;
@@ -27,6 +28,7 @@ pub mod samples;
 pub(crate) mod stability;
 pub(crate) mod suite;
 mod sums;
+pub mod test_coverage;
 mod thread;
 pub mod trace;
 mod uncovered;

@@ -91,7 +91,7 @@ fn write_totals(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<
 
 /// The number of processes and programs of a run: `3 processes of 2 programs merged`. A process may
 /// have several woven images: its program and shared objects.
-fn merged(run: &RunProfile) -> String {
+pub(super) fn merged(run: &RunProfile) -> String {
     let images = || run.images.iter();
     let processes = images().flat_map(|image| &image.processes);
     let processes: BTreeSet<u32> = processes.map(|process| process.pid).collect();
@@ -113,7 +113,12 @@ fn is_shared_object(name: &str) -> bool {
 }
 
 /// Writes the heading of a list: the number of rows and the order. Returns whether there are rows.
-fn write_heading(sheet: &mut Sheet<'_>, title: &str, rows: usize, order: &str) -> io::Result<bool> {
+pub(super) fn write_heading(
+    sheet: &mut Sheet<'_>,
+    title: &str,
+    rows: usize,
+    order: &str,
+) -> io::Result<bool> {
     if rows > 0 {
         let shown = rows.min(sheet.top());
         let more = match rows > shown {

@@ -61,7 +61,8 @@ fn expand_select(select: Instruction<'_>) {
     let [then, otherwise] = [(); 2].map(|()| tail.insert_before(""));
     let builder = Builder::at_end(head);
     let condition = builder.freeze(condition(select));
-    builder.branch_if(condition, then, otherwise);
+    let branch = builder.branch_if(condition, then, otherwise);
+    branch.set_location_of(select);
     let phi = Builder::at_top(tail).phi(select.value().kind());
     for (arm, value) in [(then, then_value), (otherwise, else_value)] {
         Builder::at_end(arm).branch(tail);

@@ -138,6 +138,6 @@ impl<'m> Plan<'m> {
 fn is_training(options: &ModuleOptions) -> bool {
     match options.early {
         Some(EarlyBuild::Training | EarlyBuild::Optimized(_)) => true,
-        Some(EarlyBuild::Plain) | None => false,
+        Some(EarlyBuild::Plain | EarlyBuild::Source) | None => false,
     }
 }

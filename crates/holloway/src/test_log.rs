@@ -1,0 +1,112 @@
+//! The log of a run in which each test ran by itself (`cargo holloway test --per-test`): which
+//! profiles belong to which test. It lies next to the profiles, one line of JSON for each test:
+//!
+//! ```text
+//! {"program":"app-0f5e7a5f257ae57d","test":"tests::empty","passed":true,"profiles":["4711-app.hwp"]}
+//! ```
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Context as _, Failure, Result};
+
+/// The name of the log in a run's directory.
+const NAME: &str = "tests.jsonl";
+
+/// A test that ran by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LoggedTest {
+    /// The file name of the test program.
+    pub(crate) program: String,
+    /// The name of the test in the program. Empty if the program is the test.
+    pub(crate) test: String,
+    pub(crate) passed: bool,
+    /// The file names of its profiles.
+    pub(crate) profiles: Vec<String>,
+}
+
+impl LoggedTest {
+    /// The program without cargo's hash, and the test: `app: tests::empty`.
+    pub(crate) fn name(&self) -> String {
+        let program = match self.program.rsplit_once('-') {
+            Some((program, hash)) if hash.len() == 16 => program,
+            _ => &self.program,
+        };
+        match self.test.is_empty() {
+            true => program.to_owned(),
+            false => format!("{program}: {}", self.test),
+        }
+    }
+}
+
+/// Adds a test to the log of a run's directory.
+///
+/// # Errors
+/// If the log cannot be written.
+pub(crate) fn append(directory: &Path, test: &LoggedTest) -> Result<()> {
+    let path = directory.join(NAME);
+    let mut line = serde_json::to_string(test).cannot(|| "describe a test".to_owned())?;
+    line.push('\n');
+    let file = OpenOptions::new().append(true).create(true).open(&path);
+    file.and_then(|mut file| file.write_all(line.as_bytes()))
+        .cannot(|| format!("write {}", path.display()))
+}
+
+/// The tests of a run. `None` if its tests did not run by themselves.
+///
+/// # Errors
+/// If the log cannot be read.
+pub(crate) fn read(run: &Path) -> Result<Option<Vec<LoggedTest>>> {
+    let path = run.join(NAME);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(&path).cannot(|| format!("read {}", path.display()))?;
+    let lines = (1..).zip(text.lines());
+    let tests = lines.map(|(number, line)| {
+        serde_json::from_str(line).map_err(|error| {
+            Failure::new(format_args!(
+                "{}:{number}: not a test: {error}; record the tests again",
+                path.display()
+            ))
+        })
+    });
+    tests.collect::<Result<_>>().map(Some)
+}
+
+/// The files of a test's profiles in a run's directory.
+pub(crate) fn profiles(run: &Path, test: &LoggedTest) -> Vec<PathBuf> {
+    test.profiles
+        .iter()
+        .map(|profile| run.join(profile))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_read_as_it_was_written() {
+        let directory = tempfile::tempdir().expect("a directory");
+        assert_eq!(read(directory.path()).ok().flatten(), None);
+        let test = |test: &str| LoggedTest {
+            program: "app-0123456789abcdef".to_owned(),
+            test: test.to_owned(),
+            passed: true,
+            profiles: vec!["7-app.hwp".to_owned()],
+        };
+        let tests = [test("a \"b\""), test("")];
+        for test in &tests {
+            assert!(append(directory.path(), test).is_ok());
+        }
+        assert_eq!(read(directory.path()).ok().flatten(), Some(tests.to_vec()));
+        assert_eq!(tests.map(|test| test.name()), ["app: a \"b\"", "app"]);
+        std::fs::write(directory.path().join(NAME), "nonsense\n").expect("written");
+        let error = read(directory.path()).expect_err("not a test");
+        assert!(error.to_string().contains("tests.jsonl:1"), "{error}");
+    }
+}

@@ -5,9 +5,11 @@
 //! [`ViewArgs`]): [`Holloway`] (`holloway …`) and [`CargoHolloway`] (`cargo holloway …`). The cargo
 //! verbs pass all options that are not listed here on to cargo; see `split.rs`.
 
+mod annotate;
 mod cargo;
 pub(crate) mod check;
 mod export;
+mod graph;
 mod holloway;
 pub(crate) mod optimize;
 pub(crate) mod phases;
@@ -17,15 +19,18 @@ pub(crate) mod trace;
 mod view;
 mod weave;
 
+pub(crate) use annotate::AnnotateArgs;
 pub(crate) use cargo::{CargoArgs, CargoCommand, CargoHolloway};
 pub(crate) use export::ExportArgs;
+pub(crate) use graph::{GraphArgs, PathArg};
 pub(crate) use holloway::{
     AdviseArgs, CleanArgs, Combine, Command, CompletionsArgs, DemoArgs, EnvFormat, Holloway,
-    ImportArgs, ManArgs, ManagerArgs, MonitorArgs, OverlapArgs, ReportArgs, RunArgs, RunsCommand,
-    ShowEnvArgs, StabilityArgs,
+    ImportArgs, ManArgs, ManagerArgs, MonitorArgs, OverlapArgs, PagerArgs, ReportArgs, RunArgs,
+    RunsCommand, ShowEnvArgs, StabilityArgs,
 };
 pub(crate) use stream::{OutputArgs, StreamArgs};
 pub(crate) use view::{
     CodeArgs, ColorWhen, ListArgs, OutputFormat, SortKey, TimeOf, TimesArgs, View, ViewArgs,
+    last_line,
 };
 pub(crate) use weave::WeaveArgs;

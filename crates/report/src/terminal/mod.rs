@@ -4,6 +4,7 @@
 //! Each view has its own module.
 
 pub mod advice;
+pub mod annotate;
 mod answer;
 mod blocks;
 pub(crate) mod bounds;
@@ -12,6 +13,8 @@ mod coverage;
 mod cpu_time;
 mod edges;
 mod functions;
+pub mod graph;
+mod heat;
 mod lines;
 pub mod live_phases;
 pub mod loops;

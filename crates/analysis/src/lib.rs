@@ -57,6 +57,7 @@ pub mod increments;
 pub mod interrupt;
 mod join;
 pub mod layout;
+pub mod left_frames;
 pub mod lines;
 pub mod loops;
 pub mod misfit;

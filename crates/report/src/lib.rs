@@ -36,6 +36,7 @@ pub mod export;
 mod filter;
 pub mod html;
 pub mod json;
+mod left_frames;
 mod lines;
 pub mod live_phases;
 pub mod loops;

@@ -212,3 +212,56 @@ fn colors_follow_the_terminal() {
     // A pipe has no colors, and neither has anything under NO_COLOR.
     assert!(!print("annotate score paths").contains('\u{1b}'));
 }
+
+/// `run` leaves the loop's frame early once it has three turns or more: in seven of ten calls.
+const JUMP: &str = r#"
+#include <setjmp.h>
+#include <stdio.h>
+static jmp_buf env;
+__attribute__((noinline)) void check(int i) { if (i % 3 == 2) longjmp(env, 1); }
+__attribute__((noinline)) int turns(int n) {
+    int sum = 0;
+    for (int i = 0; i < n; i++) { check(i); sum += i; }
+    return sum;
+}
+int main(void) {
+    volatile int total = 0;
+    for (volatile int r = 0; r < 10; r++)
+        if (!setjmp(env)) total += turns(r);
+    printf("%d\n", total);
+}
+"#;
+
+/// Each function shows how many of its frames were left early, and whether they were counted.
+#[test]
+fn functions_show_the_frames_that_were_left_early() {
+    let project = Project::new(&[("jump.c", JUMP)]);
+    let shown = |exits: &str| {
+        let build = format!("cc -O1 -g --exits {exits} jump.c -o jump-{exits}");
+        project.holloway(&build).ok();
+        let run = format!("run --no-report -o {exits} -- ./jump-{exits}");
+        project.holloway(&run).ok();
+        let functions = project.holloway(&format!("report {exits} --view functions"));
+        let functions = functions.ok().stdout;
+        assert!(functions.contains("left early"), "{functions}");
+        let row = functions
+            .lines()
+            .find(|line| line.ends_with("  turns"))
+            .unwrap();
+        let left = row.split_whitespace().rev().nth(1).unwrap().to_owned();
+        let graph = project
+            .holloway(&format!("graph turns {exits}"))
+            .ok()
+            .stdout;
+        (left, graph)
+    };
+    let (left, graph) = shown("on");
+    assert_eq!(left, "7");
+    assert!(graph.contains(" · 7 frames left early"), "{graph}");
+    let (left, graph) = shown("off");
+    assert_eq!(left, "≥7");
+    assert!(
+        graph.contains("at least 7 frames left early, not counted"),
+        "{graph}"
+    );
+}

@@ -36,6 +36,7 @@ use super::outcome;
 use super::paint::{Ink, Line, clip_start};
 use super::sheet::{PLACE, Sheet};
 use crate::colors::HeatScale;
+use crate::left_frames;
 use crate::numbers::{grouped, plural, share, signed};
 use crate::options::Options;
 use crate::path_names::numbered_name;
@@ -176,7 +177,12 @@ impl<'a> Graph<'a> {
         let blocks = (0u32..).zip(&flow.blocks).filter(is_code);
         let ran = blocks.filter(|(_, count)| **count > Count::ZERO).count();
         let all = plural(function.map.blocks.len() as u64 - 1, "block");
-        format!("{calls}{paths} · {} of {all} ran", grouped(ran as u64))
+        let left = left_frames::in_words(function).map(|left| format!(" · {left}"));
+        let left = left.unwrap_or_default();
+        format!(
+            "{calls}{paths} · {} of {all} ran{left}",
+            grouped(ran as u64)
+        )
     }
 
     fn path_in_words(&self, shown: &ShownPath) -> String {

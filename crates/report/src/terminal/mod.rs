@@ -11,6 +11,7 @@ pub(crate) mod bounds;
 pub(crate) mod branches;
 mod coverage;
 mod cpu_time;
+pub(crate) mod decisions;
 mod edges;
 mod functions;
 pub mod graph;

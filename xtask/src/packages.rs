@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Every Debian package that the tests and benchmarks use.
-pub(crate) const NEEDED: [&str; 28] = [
+pub(crate) const NEEDED: [&str; 30] = [
     "gcc",                   // the C linker that rustc calls, the system's headers, and gcov
     "g++",                   // libstdc++ for the C++ programs
     "clang-19",              // the oldest clang and libLLVM supported
@@ -35,6 +35,8 @@ pub(crate) const NEEDED: [&str; 28] = [
     "graphviz",              // draws exported graphs
     "libxml2-utils",         // xmllint reads exported XML
     "valgrind",              // callgrind_annotate opens exported costs
+    "less",                  // the pager of long reports
+    "bsdutils",              // script: pseudo terminals for the pager and the terminal interface
 ];
 
 /// Any other installation of Node 20 or later is sufficient, too.

@@ -225,8 +225,16 @@ pub const JOBS: Variable<Number> = Variable {
     help: "how many modules a link weaves at the same time, at most",
 };
 
+/// The program that shows reports that are longer than the screen of a terminal.
+pub const PAGER: Variable<Program> = Variable {
+    name: "HOLLOWAY_PAGER",
+    value_type: PhantomData,
+    default: "PAGER, else less",
+    help: "the command that shows reports longer than the terminal's screen; empty or cat: none",
+};
+
 /// All variables that users set, in the order of the help texts.
-pub const VARIABLES: [Description; 18] = [
+pub const VARIABLES: [Description; 19] = [
     COLLECT.description(),
     EXITS.description(),
     GRAPH.description(),
@@ -245,6 +253,7 @@ pub const VARIABLES: [Description; 18] = [
     LD.description(),
     CACHE.description(),
     JOBS.description(),
+    PAGER.description(),
 ];
 
 /// The names of variables that Holloway's processes set for each other. Users do not set them.

@@ -1,6 +1,7 @@
 //! The commands of the command line, one file for each.
 
 pub(crate) mod advise;
+pub(crate) mod annotate;
 pub(crate) mod cargo;
 pub(crate) mod cargo_optimize;
 pub(crate) mod check;
@@ -10,6 +11,7 @@ pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod graph;
 pub(crate) mod import;
 pub(crate) mod manager;
 pub(crate) mod manual;

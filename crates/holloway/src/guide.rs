@@ -13,6 +13,7 @@
 
 use std::path::{Path, PathBuf};
 
+use holloway_abi::Unit;
 use holloway_analysis::{CountBasis, RunProfile};
 use holloway_collect::files::{read_regular, write_atomically};
 use holloway_collect::load::profile_files;
@@ -113,7 +114,8 @@ fn open(argument: &Path) -> Result<Source> {
     let run = latest::resolve(argument)?;
     std::fs::metadata(&run)
         .map_err(|error| unusable(&run, format_args!("{error}; name a run's directory")))?;
-    let profile = loading::load_or_estimate(&run).map_err(|failure| unusable(&run, failure))?;
+    let profile =
+        loading::load_or_estimate(&run, Unit::Edges).map_err(|failure| unusable(&run, failure))?;
     Ok(Source::Run(run, Box::new(profile)))
 }
 

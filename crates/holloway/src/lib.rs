@@ -30,10 +30,12 @@ mod loading;
 mod missing_profile;
 mod notices;
 mod output_file;
+mod pager;
 mod printing;
 mod profile_directory;
 mod progress;
 mod project;
+mod screen;
 mod shell;
 mod split;
 mod status;
@@ -47,12 +49,12 @@ use clap::Parser as _;
 use holloway_link::cc::{self, Language};
 use holloway_link::{rustc, step, tools, worker};
 
-use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
+use cli::{CargoCommand, CargoHolloway, Command, Holloway, PagerArgs, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    advise, cargo_optimize, check, clean, coverage, demo, diff, doctor, export, import, manager,
-    manual, merge, monitor, optimize, overlap, phases, plan, predict, report, run, runner,
-    show_env, stability, suite, trace,
+    advise, annotate, cargo_optimize, check, clean, coverage, demo, diff, doctor, export, graph,
+    import, manager, manual, merge, monitor, optimize, overlap, phases, plan, predict, report, run,
+    runner, show_env, stability, suite, trace,
 };
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};
@@ -123,14 +125,15 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
         "-E" => return compile(Language::C, args),
         _ => {}
     }
-    match Holloway::parse().command {
+    let Holloway { command, pager } = Holloway::parse();
+    match command {
         Command::Run(args) => run::main(&args),
         Command::Monitor(args) => monitor::main(&args),
         Command::Import(args) => import::main(&args),
         Command::Manager(args) => manager::main(&args),
         Command::Optimize(args) => optimize::main(&args),
         Command::Plan(args) => plan::main(&args),
-        Command::Runs(command) => about_runs(&command),
+        Command::Runs(command) => about_runs(&command, &pager),
         Command::Demo(args) => demo::main(&args),
         Command::Cc(_) | Command::Cxx(_) | Command::Ld(_) => {
             unreachable!("handled above, before clap")
@@ -144,9 +147,18 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
 }
 
 /// The commands that answer questions about recorded runs.
-fn about_runs(command: &RunsCommand) -> Result<ExitCode> {
+fn about_runs(command: &RunsCommand, pager: &PagerArgs) -> Result<ExitCode> {
+    match pager.no_pager || !command.is_for_people() {
+        true => answer(command),
+        false => pager::paged(|| answer(command)),
+    }
+}
+
+fn answer(command: &RunsCommand) -> Result<ExitCode> {
     match command {
         RunsCommand::Report(args) => report::main(args),
+        RunsCommand::Annotate(args) => annotate::main(args),
+        RunsCommand::Graph(args) => graph::main(args),
         RunsCommand::Export(args) => export::main(args),
         RunsCommand::Advise(args) => advise::main(args),
         RunsCommand::Diff(args) => diff::main(args),
@@ -179,8 +191,9 @@ fn cargo_holloway(args: &[OsString]) -> Result<ExitCode> {
         return cargo_optimize::main(rest);
     }
     let words = std::iter::once(OsString::from("cargo-holloway")).chain(args.iter().cloned());
-    match CargoHolloway::parse_from(words).command {
-        CargoCommand::Runs(command) => about_runs(&command),
+    let CargoHolloway { command, pager } = CargoHolloway::parse_from(words);
+    match command {
+        CargoCommand::Runs(command) => about_runs(&command, &pager),
         CargoCommand::Doctor => doctor::main(),
         CargoCommand::Clean(args) => clean::main(&args),
         CargoCommand::Build(_)

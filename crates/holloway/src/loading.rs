@@ -29,14 +29,14 @@ pub(crate) fn load(run: &Path) -> Result<RunProfile> {
     load_with_streams(run).map(|loaded| loaded.profile)
 }
 
-/// Reads `run`. If it has samples and no counts, takes the edges from branch records, or estimates
-/// the counts.
+/// Reads `run`. If it has samples and no counts, takes the paths or the edges from branch records,
+/// or estimates the counts.
 ///
 /// # Errors
 /// If the run does not exist, or no part of it can be read.
-pub(crate) fn load_or_estimate(run: &Path) -> Result<RunProfile> {
+pub(crate) fn load_or_estimate(run: &Path, unit: Unit) -> Result<RunProfile> {
     match has_samples(run) {
-        true => load_samples(run, Unit::Edges),
+        true => load_samples(run, unit),
         false => load(run),
     }
 }

@@ -1,16 +1,20 @@
-//! Prints reports on stdout: their options, the terminal's width and colors, and the source text.
+//! Prints reports on stdout: their options and the source text.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 
 use holloway_analysis::RunProfile;
 use holloway_analysis::variation::RankOptions;
 use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_link::toolchain::Rustc;
-use holloway_report::{CodeFilter, Files, Glob, Options, Origin, SelectionError};
+use holloway_report::{
+    CodeFilter, Files, Glob, Options, Origin, PathChoice, SelectionError, function_pattern,
+};
+use regex::Regex;
 
-use crate::cli::{CodeArgs, ColorWhen, ListArgs, TimeOf, TimesArgs};
+use crate::cli::{CodeArgs, ColorWhen, ListArgs, TimeOf, TimesArgs, last_line};
 use crate::failure::{Failure, Result};
-use crate::status;
+use crate::screen::{colors, terminal_width};
+use crate::{pager, status};
 
 /// The options of a ranking of paths by variation.
 pub(crate) fn rank_options(args: TimesArgs) -> RankOptions {
@@ -48,11 +52,46 @@ pub(crate) fn options<'a>(list: &ListArgs, source: &'a Files) -> Options<'a> {
 pub(crate) fn unfiltered(top: Option<usize>, color: ColorWhen, source: &Files) -> Options<'_> {
     Options {
         top,
-        color: wants_color(color),
+        colors: colors(color),
         width: terminal_width(),
         cwd: std::env::current_dir().ok(),
         ..Options::new(source)
     }
+}
+
+/// A function that the user names.
+pub(crate) struct NamedFunction {
+    /// Matches the names of the functions that the user may mean.
+    pub(crate) pattern: Regex,
+    /// The path that the user names after the function, as in `search#3fa2`.
+    pub(crate) path: Option<PathChoice>,
+    /// The name without the path.
+    pub(crate) function: String,
+}
+
+/// Reads the name of a function in a run: a name, the end of a name, or a regex.
+///
+/// # Errors
+/// If no function has the name, and it is no regex.
+pub(crate) fn named_function(run: &RunProfile, text: &str) -> Result<NamedFunction> {
+    if let Some(choice) = PathChoice::parse(text) {
+        return Ok(NamedFunction {
+            pattern: choice.functions(),
+            function: choice.function.clone(),
+            path: Some(choice),
+        });
+    }
+    let pattern = function_pattern(run, text).map_err(|error| {
+        Failure::usage(format_args!(
+            "no function has the name {text}, and it is no regex: {}",
+            last_line(&error)
+        ))
+    })?;
+    Ok(NamedFunction {
+        pattern,
+        path: None,
+        function: text.to_owned(),
+    })
 }
 
 /// The filter on code that the options ask for.
@@ -90,68 +129,19 @@ pub(crate) fn warn_partly(
     Ok(())
 }
 
-/// Writes to stdout. A closed pipe is no error.
+/// Writes to stdout, or to the pager of the command. A closed pipe is no error.
 ///
 /// # Errors
 /// If stdout cannot be written.
 pub(crate) fn write_out(write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    match write(&mut out).and_then(|()| out.flush()) {
+    let written = pager::write(write).unwrap_or_else(|write| {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        write(&mut out).and_then(|()| out.flush())
+    });
+    match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(format_args!(
             "cannot write the report: {error}"
         ))),
         _ => Ok(()),
-    }
-}
-
-/// Whether to write colors. `--color auto`: if stdout is a terminal, unless `NO_COLOR` or
-/// `TERM=dumb` forbids it.
-fn wants_color(when: ColorWhen) -> bool {
-    match when {
-        ColorWhen::Always => true,
-        ColorWhen::Never => false,
-        ColorWhen::Auto => {
-            anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
-        }
-    }
-}
-
-/// Columns of a terminal that does not know its width.
-const UNKNOWN_WIDTH: usize = 100;
-/// The narrowest page. Reports for narrower terminals are as wide.
-const MIN_WIDTH: usize = 40;
-
-/// The width of reports in columns. If stdout is a terminal: its width. Else: the value of
-/// `COLUMNS`. Else `usize::MAX`, so that lines of a pipe or file are never folded.
-fn terminal_width() -> usize {
-    let variable = std::env::var("COLUMNS").ok();
-    let columns = variable.as_deref().and_then(columns);
-    let width = if io::stdout().is_terminal() {
-        // A terminal that does not know its width reports 0.
-        let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
-        size.map(|size| usize::from(size.ws_col))
-            .filter(|&width| width > 0)
-            .or(columns)
-            .unwrap_or(UNKNOWN_WIDTH)
-    } else {
-        columns.unwrap_or(usize::MAX)
-    };
-    width.max(MIN_WIDTH)
-}
-
-/// The number in `COLUMNS`. A value that is not a positive number is ignored, as shells do.
-fn columns(value: &str) -> Option<usize> {
-    value.trim().parse().ok().filter(|&columns| columns > 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::columns;
-
-    #[test]
-    fn columns_must_be_a_positive_number() {
-        let values = ["60", " 132 ", "0", "", "-1", "wide"];
-        let expected = [Some(60), Some(132), None, None, None, None];
-        assert_eq!(values.map(columns), expected);
     }
 }

@@ -5,13 +5,15 @@ use holloway_analysis::advice::cost::Unit;
 use holloway_analysis::advice::unpredictable::Context;
 use holloway_analysis::advice::{Advice, Advised, Finding, Kind, Need};
 use holloway_analysis::{Function, RunProfile};
-use holloway_format::{Count, Place};
+use holloway_format::{Count, PathId, Place};
 
 use crate::filter::Filter;
 use crate::numbers::{grouped, mean, plural, share};
 use crate::options::Options;
 use crate::path_names::short_name;
 use crate::places::{file_and_line, user_place};
+use crate::terminal::branches::Branches;
+use crate::terminal::decisions::decisions_of;
 
 pub use crate::places::is_library;
 
@@ -131,13 +133,13 @@ pub(crate) fn evidence(advice: &Advice<'_>, options: &Options<'_>) -> String {
         }
         Finding::Period(found) => {
             let paths = found.paths.iter();
-            let names: Vec<String> = paths.map(|&path| short_name(function, path)).collect();
+            let names = paths.map(|&path| named_with_decisions(function, path, options));
             format!(
                 "{} of {} repeat the sequence of {}: {}",
                 grouped(found.turns),
                 plural(found.all_turns, "turn"),
                 plural(found.paths.len() as u64, "path"),
-                names.join(" ")
+                names.collect::<Vec<_>>().join(" ")
             )
         }
         Finding::Allocation(found) => {
@@ -182,13 +184,23 @@ pub(crate) fn evidence(advice: &Advice<'_>, options: &Options<'_>) -> String {
             places.dedup();
             format!(
                 "the path {} runs about {} times; its {} take {} cycles at the median; its loads at {} have addresses that are known a turn before",
-                short_name(function, found.path),
+                named_with_decisions(function, found.path, options),
                 grouped(found.executions),
                 plural(found.instructions, "instruction"),
                 grouped(found.median),
                 places.join(", ")
             )
         }
+    }
+}
+
+/// The short name of a path, with the decisions on it: `#3fa2 (7 → line 10)`.
+fn named_with_decisions(function: &Function, path: PathId, options: &Options<'_>) -> String {
+    let branches = Branches::new(&function.map, options.cwd.as_deref());
+    let name = short_name(function, path);
+    match decisions_of(&branches, function, path) {
+        decided if decided.is_empty() => name,
+        decided => format!("{name} ({decided})"),
     }
 }
 

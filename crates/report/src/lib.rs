@@ -7,6 +7,7 @@
 //! - [`notes`] writes the sentences about samples, losses, and damage;
 //! - [`check_selection`] checks that the names in a question exist;
 //! - [`code`] selects the code to show, by crate, file, and origin;
+//! - [`colors`] has the colors of counts;
 //! - [`loops`] selects the loops and sequences of paths to show;
 //! - [`phases`] has the phases of a thread, with the source of their code;
 //! - [`predictors`] has what simulated branch predictors find in a thread;
@@ -15,6 +16,7 @@
 //! - [`optimize`] has what an optimization gained, and [`plan`] writes plans;
 //! - [`variation`] selects the paths with varying time to show;
 //! - [`advice`] words advice for people;
+//! - [`annotation`] has the source of a function or file with counts and branch outcomes;
 //! - [`budget`] checks a run against limits.
 //!
 //! [`overlap`] and [`stability`] compare runs. Each of them writes text and JSON.
@@ -25,9 +27,11 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod annotation;
 pub mod budget;
 mod changes;
 pub mod code;
+pub mod colors;
 mod covered;
 mod cpu_time;
 pub mod diff;
@@ -35,12 +39,14 @@ pub mod export;
 mod filter;
 pub mod html;
 pub mod json;
+mod left_frames;
 mod lines;
 pub mod live_phases;
 pub mod loops;
 pub mod names;
 pub mod notes;
 mod numbers;
+mod one_function;
 pub mod optimize;
 pub mod options;
 pub mod overlap;
@@ -65,10 +71,15 @@ mod uncovered;
 pub mod variation;
 
 pub use code::{CodeFilter, Glob, Origin};
+pub use colors::Colors;
 pub use holloway_analysis::Sort;
 pub use loops::LoopsOptions;
 pub use numbers::{grouped, plural};
+pub use one_function::{
+    OneFunctionError, chosen_path, function_pattern, names_function, one_function,
+};
 pub use options::{Head, Options, PathChoice, View, default_view};
+pub use path_names::full_name as full_path_name;
 pub use samples::SampleView;
 pub use selection::{SelectionError, check_sampled, check_selection};
 pub use source::{Files, Source};

@@ -10,6 +10,7 @@ use holloway_analysis::{RunProfile, Sort};
 use regex::Regex;
 
 use crate::code::CodeFilter;
+use crate::colors::Colors;
 use crate::source::Source;
 
 /// A view of a run.
@@ -64,7 +65,16 @@ impl PathChoice {
     /// # Panics
     /// Never: the name is escaped.
     pub fn functions(&self) -> Regex {
-        let name = regex::escape(&self.function);
+        PathChoice::functions_named(&self.function)
+    }
+
+    /// Matches the demangled names of the functions that a user may mean by a name, as
+    /// [`functions`](Self::functions) does.
+    ///
+    /// # Panics
+    /// Never: the name is escaped.
+    pub fn functions_named(name: &str) -> Regex {
+        let name = regex::escape(name);
         let regex = Regex::new(&format!("(?:^|::){name}(?:(?:::)?[<(].*)?$"));
         regex.expect("an escaped name is a regex")
     }
@@ -103,8 +113,8 @@ pub struct Options<'a> {
     pub code: CodeFilter,
     /// Whether to write the head, on the terminal.
     pub head: Head,
-    /// Whether to write ANSI colors.
-    pub color: bool,
+    /// The colors of the terminal.
+    pub colors: Colors,
     /// Columns of the terminal. With `usize::MAX`, lines are never clipped.
     pub width: usize,
     /// The working directory. The names of source files below it are shown relative to it.
@@ -127,7 +137,7 @@ impl<'a> Options<'a> {
             path: None,
             code: CodeFilter::default(),
             head: Head::default(),
-            color: false,
+            colors: Colors::None,
             width: usize::MAX,
             cwd: None,
             source,

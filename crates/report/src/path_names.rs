@@ -27,7 +27,7 @@ pub(crate) fn numbered_name(function: &Function, path: PathId) -> String {
 
 /// The full name of a path, for JSON documents: 16 hexadecimal digits. Empty if the function has no
 /// such path.
-pub(crate) fn full_name(function: &Function, path: PathId) -> String {
+pub fn full_name(function: &Function, path: PathId) -> String {
     function
         .path_name(path)
         .map_or_else(String::new, PathName::full)

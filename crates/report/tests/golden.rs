@@ -12,8 +12,8 @@ use holloway_analysis::{Function, RunProfile};
 use holloway_format::{Damage, DamagedFile, FunctionMap, ImageMap, ModuleMap, Outcome, PathId};
 use holloway_report::source::Nothing;
 use holloway_report::{
-    CodeFilter, Glob, Options, Origin, PathChoice, Sort, Source, View, check_selection, json,
-    terminal,
+    CodeFilter, Colors, Glob, Options, Origin, PathChoice, Sort, Source, View, check_selection,
+    json, terminal,
 };
 use insta::assert_snapshot;
 use regex::Regex;
@@ -650,7 +650,7 @@ fn colours() {
         print(
             &run(),
             &Options {
-                color: true,
+                colors: Colors::Ansi16,
                 top: Some(2),
                 ..options(View::Paths)
             }

@@ -11,3 +11,5 @@ pub(super) const SOURCE_GRAPH: u8 = 16;
 pub(super) const FLAGS: u8 = IN_SOURCE_ORDER | SOURCE_GRAPH;
 /// Kind of counters: counted edges, and the head of a hash table of values.
 pub(super) const WITH_VALUES: u8 = 8;
+/// Flag in the byte with the kind of a dag edge: the edge is off the spanning tree.
+pub(super) const CHORD: u8 = 8;

@@ -3,7 +3,7 @@
 
 use clap::{Args, Parser, Subcommand};
 
-use super::holloway::{CLEAN_EXAMPLES, CleanArgs, RunsCommand};
+use super::holloway::{CLEAN_EXAMPLES, CleanArgs, PagerArgs, RunsCommand};
 use super::optimize::{CARGO_EXAMPLES as CARGO_OPTIMIZE_EXAMPLES, CargoOptimizeArgs};
 use super::stream::{OutputArgs, StreamArgs};
 use super::view::ViewArgs;
@@ -16,6 +16,9 @@ pub(crate) struct CargoHolloway {
     /// The command.
     #[command(subcommand)]
     pub(crate) command: CargoCommand,
+    /// The pager.
+    #[command(flatten)]
+    pub(crate) pager: PagerArgs,
 }
 
 const CARGO_EXAMPLES: &str = "\

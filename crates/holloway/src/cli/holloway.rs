@@ -10,9 +10,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use holloway_abi::environment::VARIABLES;
 use regex::Regex;
 
+use super::annotate::{self, AnnotateArgs};
 use super::check::{self, CheckArgs};
 use super::coverage::{self, CoverageArgs};
 use super::export::{self, ExportArgs};
+use super::graph::{self, GraphArgs};
 use super::optimize::{self, OptimizeArgs, PlanArgs};
 use super::phases::{self, PhasesArgs};
 use super::predict::{self, PredictArgs};
@@ -39,6 +41,17 @@ pub(crate) struct Holloway {
     /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// The pager.
+    #[command(flatten)]
+    pub(crate) pager: PagerArgs,
+}
+
+/// The choice of a pager.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct PagerArgs {
+    /// Never show a long answer in a pager (HOLLOWAY_PAGER)
+    #[arg(long, global = true)]
+    pub(crate) no_pager: bool,
 }
 
 /// The text below `holloway -h`.
@@ -124,6 +137,12 @@ pub(crate) enum RunsCommand {
     /// Report a run's hottest paths: the latest run's by default
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
+    /// Show the source of a whole function or file: counts, branch outcomes, and what never ran
+    #[command(after_help = annotate::EXAMPLES)]
+    Annotate(AnnotateArgs),
+    /// Show the flow graph of a function: its blocks with loops kept together, counts, and a path
+    #[command(after_help = graph::EXAMPLES)]
+    Graph(GraphArgs),
     /// Write a run as a file that other programs open: flame graphs, coverage, code flows, tables
     #[command(after_help = export::EXAMPLES)]
     Export(ExportArgs),
@@ -165,6 +184,19 @@ pub(crate) enum RunsCommand {
     /// --collect trace
     #[command(after_help = predict::EXAMPLES)]
     Predict(PredictArgs),
+}
+
+impl RunsCommand {
+    /// Whether the command prints text that people read from top to bottom.
+    pub(crate) fn is_for_people(&self) -> bool {
+        match self {
+            Self::Report(_) | Self::Annotate(_) | Self::Graph(_) | Self::Advise(_) => true,
+            Self::Overlap(_) | Self::Stability(_) | Self::Trace(_) => true,
+            Self::Phases(_) | Self::Predict(_) => true,
+            // A file for other programs, and a verdict for scripts.
+            Self::Export(_) | Self::Check(_) => false,
+        }
+    }
 }
 
 const RUN_EXAMPLES: &str = "\

@@ -245,7 +245,7 @@ pub(super) fn parse_function(text: &str) -> Result<FunctionChoice, String> {
 
 /// The message of a regex error. The regex crate puts a drawing above the message, so the message
 /// is the last line.
-fn last_line(error: &regex::Error) -> String {
+pub(crate) fn last_line(error: &regex::Error) -> String {
     let text = error.to_string();
     text.lines()
         .last()

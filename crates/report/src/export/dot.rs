@@ -14,10 +14,9 @@ use super::run::{ExportError, ExportRun, Result, one_line};
 use super::words::PathWords;
 use crate::filter::Filter;
 use crate::numbers::grouped;
+use crate::one_function::{OneFunctionError, one_function};
 use crate::path_names::numbered_name;
 
-/// Names of functions that a message lists.
-const LISTED: usize = 5;
 /// The width of the edge that was taken most often.
 const WIDEST: f64 = 5.0;
 
@@ -27,7 +26,7 @@ const WIDEST: f64 = 5.0;
 /// If the options do not select exactly one function that ran.
 pub(super) fn write(export: &ExportRun<'_>, out: &mut dyn Write) -> Result<()> {
     let names = Filter::new(export.options);
-    let function = export.run.function(only_function(export, &names)?);
+    let function = export.run.function(only_function(export)?);
     let chosen = function.counts.iter().map(|&(path, _)| path);
     let chosen = chosen.filter(|&path| names.keeps_path(function, path));
     let path = export.options.path.as_ref().and_then(|_| chosen.min());
@@ -135,27 +134,18 @@ fn edges_of(function: &Function, path: holloway_flow::PathId) -> BTreeSet<u32> {
 }
 
 /// The only function that ran and that the options select.
-fn only_function(export: &ExportRun<'_>, names: &Filter<'_>) -> Result<FunctionId> {
+fn only_function(export: &ExportRun<'_>) -> Result<FunctionId> {
     if export.options.function.is_none() {
         return Err(ExportError::NeedsFunction);
     }
-    let run = export.run;
-    let selected = run.ids();
-    let selected = selected.filter(|&(id, function)| function.ran() && names.keeps(run, id));
-    let selected: Vec<FunctionId> = selected.map(|(id, _)| id).collect();
-    match selected[..] {
-        [id] => Ok(id),
-        [] => Err(ExportError::NothingRan),
-        _ => {
-            let listed = selected.iter().take(LISTED);
-            Err(ExportError::SeveralFunctions {
-                names: listed
-                    .map(|&id| names.name(run.function(id)).to_string())
-                    .collect(),
-                count: selected.len(),
-            })
+    one_function(export.run, export.options).map_err(|error| match error {
+        OneFunctionError::NothingRan | OneFunctionError::OnlyInlined { .. } => {
+            ExportError::NothingRan
         }
-    }
+        OneFunctionError::Several { names, count } => {
+            ExportError::SeveralFunctions { names, count }
+        }
+    })
 }
 
 /// A string of DOT.

@@ -11,6 +11,7 @@ use holloway_format::Count;
 
 use super::paint::{Ink, Line};
 use super::sheet::Sheet;
+use crate::left_frames;
 use crate::numbers::{grouped, plural};
 
 /// Maximum number of functions that are named after "inlined into".
@@ -107,7 +108,9 @@ fn instrumented(sheet: &Sheet<'_>, id: FunctionId) -> String {
     let function = sheet.run.function(id);
     let mut text = if function.ran() {
         let calls = plural(function.flow().calls, "call");
-        format!("{calls} · {} ran", parts_run(function))
+        let left = left_frames::in_words(function).map(|left| format!(" · {left}"));
+        let left = left.unwrap_or_default();
+        format!("{calls} · {} ran{left}", parts_run(function))
     } else {
         match function.unit() {
             Unit::Paths => {

@@ -1,10 +1,13 @@
 //! The functions view: a row for each function that ran, the sums of these rows and of the
-//! functions that are not shown, and the sums by crate. The table has a column for selects only if
-//! a shown function has selects, and a column for the time only if the run has samples of CPU time.
+//! functions that are not shown, and the sums by crate. Below a function stand the decisions on its
+//! hottest path. The table has a column for selects only if a shown function has selects, a column
+//! for frames that were left early only if there are any, and a column for the time only if the run
+//! has samples of CPU time.
 //!
 //! ```text
 //!    share    time  path runs  calls  instructions  paths run  possible    hottest path  function
 //!   97.6 %  71.3 %     35,706      3       247,548          5        10  96.6 % p6#7330  app::search
+//!       3 → line 5, 6 → line 3
 //!   97.6 %  71.3 %     35,706      3       247,548          5                            sum of 1 shown
 //!    2.4 %   0.8 %        550    545         6,200          7                            sum of 2 not shown
 //!  100.0 %  72.1 %     36,256    548       253,748         12                            sum of all 3
@@ -15,12 +18,14 @@ use std::io;
 use holloway_abi::Unit;
 use holloway_analysis::bounds::Bound;
 use holloway_analysis::functions::{Ranking, Summary, Sums, Weight, hottest};
+use holloway_analysis::left_frames::LeftFrames;
 use holloway_analysis::paths::{Ratio, hottest_of};
 
 use super::bounds::{legend, marked};
 use super::paint::{Ink, Line};
 use super::sheet::Sheet;
 use super::table::{Align, Table};
+use crate::left_frames::in_brief;
 use crate::numbers::{grouped, share};
 use crate::parts::{Part, sums_by_part};
 use crate::path_names::short_name;
@@ -82,6 +87,14 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     if samples.is_some() {
         columns.insert(1, ("time", Align::Right));
     }
+    let left = |summary: &Summary| LeftFrames::of(sheet.run.function(summary.function));
+    let have_left = ranking
+        .functions
+        .iter()
+        .any(|summary| left(summary).is_known());
+    if have_left {
+        columns.insert(columns.len() - 1, ("left early", Align::Right));
+    }
     let mut table = Table::new(&columns);
     for summary in &ranking.functions {
         let share_of_all = share(summary.weight(ranking.weight), ranking.total);
@@ -94,7 +107,17 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
             let time = summary.samples.map(|samples| share(samples, total));
             row.insert(1, (Ink::Number, time.unwrap_or_default()));
         }
+        if have_left {
+            let left = in_brief(sheet.run.function(summary.function));
+            row.insert(row.len() - 1, (Ink::Plain, left));
+        }
         table.row(row);
+        if unit == Unit::Paths {
+            let function = sheet.run.function(summary.function);
+            let hottest = hottest_of(function, sheet.options.sort);
+            let row = hottest.and_then(|(path, _)| sheet.decisions_row(function, path));
+            row.into_iter().for_each(|line| table.note(line));
+        }
     }
     let sums = sums(sheet, &ranking);
     for (label, sums) in &sums {

@@ -16,9 +16,11 @@ use holloway_analysis::bounds::Bound;
 use holloway_analysis::lines::Lines;
 
 use super::bounds::{legend, marked};
+use super::heat;
 use super::paint::{Ink, Line};
 use super::sheet::Sheet;
 use crate::code::{Origin, is_workspace, library};
+use crate::colors::HeatScale;
 use crate::lines::{line_bounds, line_counts, lines_of_glue};
 use crate::numbers::{grouped, plural, share};
 use crate::places;
@@ -181,11 +183,13 @@ fn write_files(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
     );
     sheet.title("Lines", &shown)?;
     let mut marks = Vec::new();
+    let scale = scale(files.iter().take(top));
     for file in files.iter().take(top) {
         let ran: BTreeSet<u32> = ran(&file.lines).map(|(line, _)| line).collect();
         let visible = visible(&file.lines, &ran, NEIGHBORS);
-        write_file(sheet, file, &visible, &mut marks)?;
+        write_file(sheet, file, &visible, &scale, &mut marks)?;
     }
+    heat::legend(sheet, &scale)?;
     legend(sheet, marks)
 }
 
@@ -202,6 +206,7 @@ fn write_hottest(sheet: &mut Sheet<'_>, files: &[File], limit: Limit) -> io::Res
     let shows_all = hot.shown == hot.ran;
     sheet.title(if shows_all { "Lines" } else { "Hottest lines" }, &shown)?;
     let mut marks = Vec::new();
+    let scale = scale(with_text.iter().copied());
     for (&file, lines) in &hot.files {
         let file = with_text[file];
         let mut visible = match shows_all {
@@ -210,8 +215,9 @@ fn write_hottest(sheet: &mut Sheet<'_>, files: &[File], limit: Limit) -> io::Res
         };
         let never_ran = |line: &u32| file.lines.get(line) == Some(&Count::ZERO);
         visible.retain(|line| shows_all || !never_ran(line));
-        write_file(sheet, file, &visible, &mut marks)?;
+        write_file(sheet, file, &visible, &scale, &mut marks)?;
     }
+    heat::legend(sheet, &scale)?;
     legend(sheet, marks)?;
     let mut omitted = Vec::new();
     let colder = hot.ran - hot.shown - hot.glue;
@@ -319,6 +325,12 @@ impl HotLines {
     }
 }
 
+/// The scale of the colors of all lines of these files.
+fn scale<'a>(files: impl Iterator<Item = &'a File>) -> HeatScale {
+    let counts = files.flat_map(|file| file.lines.values().copied());
+    HeatScale::up_to(counts.max().unwrap_or_default())
+}
+
 /// The lines that ran, with their counts.
 fn ran(lines: &Lines) -> impl Iterator<Item = (u32, Count)> {
     let lines = lines.iter().map(|(&line, &count)| (line, count));
@@ -329,6 +341,7 @@ fn write_file(
     sheet: &mut Sheet<'_>,
     file: &File,
     visible: &[u32],
+    scale: &HeatScale,
     marks: &mut Vec<Bound>,
 ) -> io::Result<()> {
     let lines = &file.lines;
@@ -365,7 +378,7 @@ fn write_file(
         let bound = file.bounds.get(&line).copied().unwrap_or_default();
         let count = lines.get(&line).map(|&count| (count, bound));
         marks.extend(count.map(|(_, bound)| bound));
-        write_line(sheet, &file.name, line, count, width)?;
+        write_line(sheet, (&file.name, line), count, scale, width)?;
     }
     Ok(())
 }
@@ -390,17 +403,19 @@ fn visible(lines: &Lines, chosen: &BTreeSet<u32>, neighbors: u32) -> Vec<u32> {
 
 fn write_line(
     sheet: &mut Sheet<'_>,
-    file: &str,
-    number: u32,
+    (file, number): (&str, u32),
     count: Option<(Count, Bound)>,
+    scale: &HeatScale,
     width: usize,
 ) -> io::Result<()> {
     let text = sheet.options.source.line(file, number).unwrap_or_default();
     let mut line = Line::new();
     match count {
         None => line.right(Ink::Plain, "", width),
-        Some((Count::ZERO, bound)) => line.right(Ink::Alarm, &marked(bound, "0"), width),
-        Some((count, bound)) => line.right(Ink::Number, &marked(bound, &grouped(count)), width),
+        Some((count, bound)) => {
+            let text = marked(bound, &grouped(count));
+            line.right(heat::ink(scale, count), &text, width)
+        }
     };
     line.put(Ink::Faint, " │")
         .right(Ink::Faint, &number.to_string(), 6)

@@ -4,6 +4,7 @@
 //! Each view has its own module.
 
 pub mod advice;
+pub mod annotate;
 mod answer;
 mod blocks;
 pub(crate) mod bounds;
@@ -11,9 +12,12 @@ pub(crate) mod branches;
 mod coverage;
 pub mod covered;
 mod cpu_time;
+pub(crate) mod decisions;
 pub(crate) mod diff;
 mod edges;
 mod functions;
+pub mod graph;
+mod heat;
 mod lines;
 pub mod live_phases;
 pub mod loops;

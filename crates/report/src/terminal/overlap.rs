@@ -9,14 +9,14 @@ use holloway_analysis::overlap::{
     Alone, Both, Difference, Overlap, Pair, Side, Why, edge_of, overlap,
 };
 use holloway_analysis::paths::regenerate;
-use holloway_analysis::trail::{End, Trail, first_place, is_choice, trail};
+use holloway_analysis::trail::{End, first_place, is_choice, trail};
 use holloway_analysis::{Exits, Function, RunProfile};
 use holloway_flow::PathId;
 use holloway_format::{Count, Place};
 
 use super::outcome;
-use unicode_width::UnicodeWidthStr as _;
 
+use super::decisions::{MIN_DECISIONS_WIDTH, decisions};
 use super::paint::{Ink, Line, clip_start};
 use super::sheet::Sheet;
 use super::table::{Align, Table};
@@ -67,8 +67,6 @@ const SIMILAR: f64 = 0.9;
 pub(super) const MAX_NOTES: usize = 5;
 /// Minimum columns of a place.
 const MIN_PLACE_WIDTH: usize = 20;
-/// Minimum columns of the decisions on a path.
-const DECISIONS_WIDTH: usize = 48;
 
 /// Writes the comparison of two runs.
 ///
@@ -399,41 +397,9 @@ pub(super) fn path_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, id: PathI
         End::Cut(next) => format!("cut at {}", near(next)),
         End::Exit(outcome) => format!("{} {}", near(last), outcome::word(outcome)),
     };
-    let branches = branches(sheet, function, &trail);
+    let width = MIN_DECISIONS_WIDTH.max(sheet.page.width() / 3);
+    let branches = decisions(&sheet.branches(function), &trail, width);
     [numbered_name(function, id), start, to, branches]
-}
-
-/// The decisions on a path and their lines: `7 → line 10, 12 → leaves the loop`. Lines outside the
-/// function's file are shown with their file.
-fn branches<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> String {
-    let scopes = &function.map.scopes;
-    let line = |place: Place| match scopes.get(place.scope as usize) {
-        Some(scope) if scope.file != function.map.file => sheet.place(&scope.file, place.line),
-        _ => place.line.to_string(),
-    };
-    let branches = sheet.branches(function);
-    let decided = trail.steps.iter().filter(|step| !step.decisions.is_empty());
-    let decided = decided.map(|step| {
-        let decided = branches.decided(step);
-        format!("{} {decided}", line(step.place))
-    });
-    clip_list(decided, DECISIONS_WIDTH.max(sheet.page.width() / 3))
-}
-
-/// Joins as many items as fit into `width` columns, at least one. Whole items are left out, so that
-/// no line number is cut.
-fn clip_list(items: impl Iterator<Item = String>, width: usize) -> String {
-    let mut text = String::new();
-    for item in items {
-        if text.is_empty() {
-            text = item;
-        } else if text.width() + item.width() + 5 <= width {
-            text += &format!(", {item}");
-        } else {
-            return text + ", …";
-        }
-    }
-    text
 }
 
 /// Four cells for an edge: its blocks, the place at its start, the place at its end, and its

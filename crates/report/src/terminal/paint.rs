@@ -9,6 +9,7 @@
 
 use std::io::{self, Write};
 
+use crate::colors::{Colors, Heat};
 use crate::options::Options;
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -30,10 +31,12 @@ pub(crate) enum Ink {
     Outcome,
     /// Losses, damage, or mistakes.
     Alarm,
+    /// A count in a color that shows how hot its code is.
+    Heat(Heat),
 }
 
 impl Ink {
-    fn style(self) -> Style {
+    fn style(self, colors: Colors) -> Style {
         let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
         match self {
             Ink::Plain => Style::new(),
@@ -43,6 +46,7 @@ impl Ink {
             Ink::Number => color(AnsiColor::Green),
             Ink::Outcome => color(AnsiColor::Yellow),
             Ink::Alarm => color(AnsiColor::Red).bold(),
+            Ink::Heat(heat) => heat.style(colors),
         }
     }
 }
@@ -176,15 +180,15 @@ impl Line {
 /// The output, with the width of its lines.
 pub(crate) struct Page<'a> {
     out: &'a mut dyn Write,
-    color: bool,
+    colors: Colors,
     width: usize,
 }
 
 impl<'a> Page<'a> {
     /// A page with the colors and the width of the options.
     pub(crate) fn new(out: &'a mut dyn Write, options: &Options<'_>) -> Page<'a> {
-        let &Options { color, width, .. } = options;
-        Page { out, color, width }
+        let &Options { colors, width, .. } = options;
+        Page { out, colors, width }
     }
 
     /// Number of columns of the page.
@@ -192,10 +196,15 @@ impl<'a> Page<'a> {
         self.width
     }
 
+    /// The colors of the page.
+    pub(crate) fn colors(&self) -> Colors {
+        self.colors
+    }
+
     /// Writes a line without trailing spaces. A line that is wider than the page is folded.
     pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
         let mut fold = Fold {
-            color: self.color,
+            colors: self.colors,
             width: self.width,
             continuation: line.continuation(self.width),
             rows: vec![Row::default()],
@@ -256,7 +265,7 @@ struct Row {
 
 /// A line that is being folded into rows of at most `width` columns.
 struct Fold {
-    color: bool,
+    colors: Colors,
     width: usize,
     /// The beginning of all rows but the first.
     continuation: String,
@@ -343,8 +352,8 @@ impl Fold {
     fn append(&mut self, ink: Ink, text: &str) {
         let row = self.rows.last_mut().expect("a fold begins with a row");
         row.width += text.width();
-        let style = ink.style();
-        if self.color && style != Style::new() && !text.is_empty() {
+        let style = ink.style(self.colors);
+        if self.colors != Colors::None && style != Style::new() && !text.is_empty() {
             row.text.push_str(&format!("{style}{text}{style:#}"));
         } else {
             row.text.push_str(text);
@@ -461,14 +470,15 @@ fn clean(text: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::{Ink, Line, Page, clip, clip_middle, clip_start};
+    use crate::colors::Colors;
     use crate::options::Options;
     use crate::source::Nothing;
     use unicode_width::UnicodeWidthStr;
 
-    fn print(line: &Line, color: bool, width: usize) -> String {
+    fn print(line: &Line, colors: Colors, width: usize) -> String {
         let mut out = Vec::new();
         let options = Options {
-            color,
+            colors,
             width,
             ..Options::new(&Nothing)
         };
@@ -483,8 +493,8 @@ mod tests {
             .put(Ink::Plain, " ")
             .left(Ink::Place, "äö", 4)
             .put(Ink::Plain, "| ");
-        assert_eq!(print(&line, false, 80), "  12 äö  |\n");
-        assert_eq!(print(&line, false, 9), "  12 äö\n  |\n");
+        assert_eq!(print(&line, Colors::None, 80), "  12 äö  |\n");
+        assert_eq!(print(&line, Colors::None, 9), "  12 äö\n  |\n");
     }
 
     #[test]
@@ -496,7 +506,7 @@ mod tests {
                 .put(Ink::Plain, " × 15 instructions")
                 .put_clipped(Ink::Plain, "  while let Some(x) = it.next() {")
                 .continued_by("  │ ");
-            assert_eq!(print(&line, false, width), expected, "{width}");
+            assert_eq!(print(&line, Colors::None, width), expected, "{width}");
         };
         let whole = "  12,345,678 × 15 instructions";
         check(80, &format!("{whole}  while let Some(x) = it.next() {{\n"));
@@ -520,14 +530,21 @@ mod tests {
     fn colors_only_when_asked() {
         let mut line = Line::new();
         line.put(Ink::Alarm, "x").put(Ink::Plain, "y");
-        assert_eq!(print(&line, true, 80), "\u{1b}[1m\u{1b}[31mx\u{1b}[0my\n");
-        assert_eq!(print(&line, false, 80), "xy\n");
+        assert_eq!(
+            print(&line, Colors::Ansi16, 80),
+            "\u{1b}[1m\u{1b}[31mx\u{1b}[0my\n"
+        );
+        assert_eq!(print(&line, Colors::None, 80), "xy\n");
     }
 
     #[test]
     fn source_text_cannot_drive_the_terminal() {
         assert_eq!(
-            print(Line::new().put(Ink::Plain, "a\u{1b}[2Jb\tc"), false, 80),
+            print(
+                Line::new().put(Ink::Plain, "a\u{1b}[2Jb\tc"),
+                Colors::None,
+                80
+            ),
             "a·[2Jb    c\n"
         );
     }

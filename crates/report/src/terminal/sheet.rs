@@ -12,7 +12,9 @@ use holloway_analysis::{Function, FunctionId, RunProfile};
 use holloway_format::{Count, PathId};
 
 use super::branches::{Branches, KnownBranches};
+use super::decisions::decisions_of;
 use super::paint::{Ink, Line, Page};
+use super::table::CONTINUED_INDENT;
 use crate::code::crate_of;
 use crate::filter::Filter;
 use crate::numbers::plural;
@@ -78,6 +80,16 @@ impl<'a> Sheet<'a> {
     pub(super) fn branches(&self, function: &'a Function) -> Rc<Branches<'a>> {
         self.known_branches
             .branches(&function.map, self.options.cwd.as_deref())
+    }
+
+    /// The row below a row that names a path: the decisions on the path. `None` if it makes none.
+    pub(super) fn decisions_row(&self, function: &Function, path: PathId) -> Option<Line> {
+        let branches = Branches::new(&function.map, self.options.cwd.as_deref());
+        let decisions = decisions_of(&branches, function, path);
+        let mut line = Line::new();
+        line.up_to(CONTINUED_INDENT + 2)
+            .put(Ink::Outcome, &decisions);
+        (!decisions.is_empty()).then_some(line)
     }
 
     /// Maximum number of rows of a table (`--top`).

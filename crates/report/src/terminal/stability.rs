@@ -210,6 +210,8 @@ fn write_paths(
         let short_name = short_name(function, path.path);
         cells.push((Ink::Strong, format!("{name}{short_name} {}", path.path)));
         table.row(cells);
+        let decided = sheet.decisions_row(function, path.path);
+        decided.into_iter().for_each(|line| table.note(line));
     }
     table.write(&mut sheet.page)
 }

@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use super::paint::{Ink, Line, MIN_CLIPPED_WIDTH, Page};
 
 /// The indent of the further lines of a row that is wider than the page.
-const CONTINUED_INDENT: usize = 4;
+pub(super) const CONTINUED_INDENT: usize = 4;
 
 /// The alignment of a column.
 #[derive(Clone, Copy)]
@@ -26,8 +26,8 @@ pub(super) struct Table<'a> {
     columns: &'a [(&'a str, Align)],
     groups: Vec<(Range<usize>, &'a str)>,
     rows: Vec<Vec<(Ink, String)>>,
-    /// For each row, an additional line below it.
-    notes: Vec<Option<Line>>,
+    /// For each row, additional lines below it.
+    notes: Vec<Vec<Line>>,
 }
 
 impl<'a> Table<'a> {
@@ -50,13 +50,13 @@ impl<'a> Table<'a> {
     pub(super) fn row(&mut self, cells: Vec<(Ink, String)>) {
         debug_assert_eq!(cells.len(), self.columns.len(), "a cell for each column");
         self.rows.push(cells);
-        self.notes.push(None);
+        self.notes.push(Vec::new());
     }
 
     /// Adds a line below the last row.
     pub(super) fn note(&mut self, line: Line) {
-        if let Some(note) = self.notes.last_mut() {
-            *note = Some(line);
+        if let Some(notes) = self.notes.last_mut() {
+            notes.push(line);
         }
     }
 
@@ -66,7 +66,7 @@ impl<'a> Table<'a> {
             .iter()
             .map(|(head, _)| (Ink::Faint, (*head).to_owned()))
             .collect();
-        let widths: Vec<usize> = (0..self.columns.len())
+        let mut widths: Vec<usize> = (0..self.columns.len())
             .map(|column| {
                 self.rows
                     .iter()
@@ -76,10 +76,10 @@ impl<'a> Table<'a> {
                     .unwrap_or(0)
             })
             .collect();
-        let breaks = self.breaks(&widths, page.width());
+        let breaks = self.breaks_below_groups(&mut widths, page.width());
         self.write_groups(page, &widths, &breaks)?;
         let rows = self.rows.iter().zip(&self.notes);
-        for (row, note) in [(&heads, &None)].into_iter().chain(rows) {
+        for (row, notes) in [(&heads, &Vec::new())].into_iter().chain(rows) {
             for (number, columns) in breaks.iter().enumerate() {
                 let mut line = Line::new();
                 line.up_to(if number == 0 { 0 } else { CONTINUED_INDENT });
@@ -88,7 +88,7 @@ impl<'a> Table<'a> {
                 }
                 page.line(&line)?;
             }
-            if let Some(note) = note {
+            for note in notes {
                 page.line(note)?;
             }
         }
@@ -125,6 +125,40 @@ impl<'a> Table<'a> {
         }
         breaks.push(start..self.columns.len());
         breaks
+    }
+
+    /// Divides the columns, as [`breaks`](Self::breaks) does, and widens columns below a shared
+    /// heading that would touch the heading before it.
+    fn breaks_below_groups(&self, widths: &mut [usize], page_width: usize) -> Vec<Range<usize>> {
+        loop {
+            let breaks = self.breaks(widths, page_width);
+            let mut is_too_narrow = false;
+            for (number, shown) in breaks.iter().enumerate() {
+                let indent = if number == 0 { 0 } else { CONTINUED_INDENT };
+                let mut used = 0;
+                let groups = self.groups.iter().map(|(columns, heading)| {
+                    let first = columns.start.max(shown.start);
+                    (first, columns.end.min(shown.end), heading)
+                });
+                let groups: Vec<_> = groups.filter(|(first, last, _)| first < last).collect();
+                for (index, &(first, last, heading)) in groups.iter().enumerate() {
+                    let columns = widths[shown.start..last].iter();
+                    let end = indent + columns.map(|width| width + 2).sum::<usize>();
+                    // The last heading of a line may end after its columns.
+                    let room = match index + 1 == groups.len() {
+                        true => page_width.max(end),
+                        false => end,
+                    };
+                    let missing = (used + heading.width()).saturating_sub(room);
+                    widths[first] += missing;
+                    is_too_narrow |= missing > 0;
+                    used = end + missing + 2;
+                }
+            }
+            if !is_too_narrow {
+                return breaks;
+            }
+        }
     }
 
     /// Writes the shared headings. A heading whose columns are on several lines is repeated.

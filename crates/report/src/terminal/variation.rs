@@ -215,6 +215,8 @@ impl Report<'_> {
             cells.insert(0, (Ink::Faint, ties::marked_rank(index, ties)));
             let place = clip_start(&self.place(sheet, rank), PLACE);
             let name = self.name(sheet, rank);
+            let function = sheet.run.function(rank.function);
+            let decided = sheet.decisions_row(function, rank.path);
             if is_wide {
                 cells.extend([(Ink::Place, place), (Ink::Strong, name)]);
                 table.row(cells);
@@ -226,6 +228,7 @@ impl Report<'_> {
                     .put(Ink::Place, &format!("  {place}"));
                 table.note(note);
             }
+            decided.into_iter().for_each(|line| table.note(line));
         }
         table.write(&mut sheet.page)
     }

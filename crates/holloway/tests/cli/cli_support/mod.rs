@@ -7,6 +7,8 @@
     reason = "each test file uses only some of these items; a test may panic"
 )]
 
+pub mod terminal;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

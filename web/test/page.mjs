@@ -279,6 +279,207 @@ async function checkStreams(view, list, figure) {
   await tab.context().close();
 }
 
+const json = (file) => JSON.parse(readFileSync(join(folder, file), "utf8"));
+
+/** The name of a terminal of a JSON answer, as the page has it. */
+const nameOf = ({ path, left, missing }) =>
+  path
+    ? `${path.name} p${path.id}`
+    : missing
+      ? "missing events"
+      : `left ${left} ${left === 1 ? "frame" : "frames"}`;
+
+/** The view of traces: its numbers, a window of events, hot subpaths, and the grammar. */
+async function checkTrace() {
+  const tab = await open("trace.html");
+  const [stats] = json("trace-stats.json").streams;
+  const [hot] = json("trace-hot.json").streams;
+  const [cat] = json("trace-cat.json").streams;
+  await tab.evaluate(() => (location.hash = "!traces"));
+  await tab.waitForSelector("#traces:not([hidden])");
+  const about = await tab.textContent(".trace-about");
+  for (const [number, noun] of [
+    [stats.events, "events"],
+    [stats.answer.paths, "path executions"],
+    [stats.answer.instructions, "instructions"],
+    [stats.answer.rules, "rules"],
+    [stats.answer.symbols, "symbols"],
+  ])
+    assert.ok(about.includes(`${grouped(number)} ${noun}`), `${noun}: ${about}`);
+
+  // The shares of the rows are those of the functions in the report of counts.
+  const label = await tab.getAttribute(".timeline-track canvas", "aria-label");
+  assert.match(label, new RegExp(`^Events 0 to ${grouped(stats.events - 1)}: .*sort \\d+\\.\\d %`));
+  await checkAccessibility(tab, "the trace");
+
+  // Hot subpaths: counts, and as many occurrences in the timeline.
+  const rows = tab.locator(".hot [role=option]");
+  const [first] = hot.answer.sequences;
+  assert.equal(await tab.textContent(".hot h2 .count"), grouped(hot.answer.found));
+  await rows.first().click();
+  const detail = await tab.textContent(".hot-detail");
+  assert.ok(detail.includes(`Ran ${grouped(first.count)} times`), detail);
+  const listed = await tab.$$eval(".sequence bdi", (all) => all.map((each) => each.textContent));
+  assert.deepEqual(
+    listed,
+    first.terminals.map((id) => nameOf(hot.terminals[id])),
+  );
+  const marks = await tab.$$eval(".mark-row", (all) => all.map((each) => each.title));
+  hot.answer.sequences
+    .slice(0, 3)
+    .forEach(({ count }, index) =>
+      assert.equal(
+        marks[index],
+        `hot subpath ${index + 1}: ends ${grouped(count)} times in this window`,
+      ),
+    );
+
+  // The events of a window are those of `trace cat`.
+  await tab.evaluate(() => (location.hash = "!traces/0/1000-1200"));
+  await tab.waitForFunction(() =>
+    /^events 1,000/.test(document.querySelector(".trace-range").textContent),
+  );
+  const events = [];
+  for (let row = 0; row < 200; row += 5) {
+    await tab.$eval(".events .rows", (list, top) => (list.scrollTop = top), row * 28);
+    await tab.waitForFunction((row) => document.querySelector(`.events [data-row="${row}"]`), row);
+    const found = await tab.$$eval(".events [role=option]", (all) =>
+      all.map((each) => [Number(each.dataset.row), each.querySelector("bdi").textContent]),
+    );
+    for (const [index, name] of found) events[index] = name;
+  }
+  const expected = cat.answer.sequence.map((id) => nameOf(cat.terminals[id]));
+  assert.deepEqual(events.slice(0, 200), expected);
+
+  // Zoom with keys, and go to an occurrence of the hot subpath.
+  await tab.focus(".timeline-track");
+  await tab.keyboard.press("+");
+  assert.match(await tab.textContent(".trace-range"), /^events 1,075 to 1,124$/);
+  await tab.keyboard.press("ArrowRight");
+  assert.match(await tab.textContent(".trace-range"), /^events 1,08[78] to /);
+  await tab.keyboard.press("0");
+  assert.match(await tab.textContent(".trace-range"), /^events 0 to /);
+  await tab.locator(".hot-detail button", { hasText: "Show the next place" }).click();
+  const selected = Number(
+    (await tab.textContent(".events .row.selected .number")).replaceAll(",", ""),
+  );
+  const around = await tab.$$eval(".events [role=option]", (all) =>
+    all.map((each) => [
+      Number(each.querySelector(".number").textContent.replaceAll(",", "")),
+      each.querySelector("bdi").textContent,
+    ]),
+  );
+  const place = around.filter(([at]) => at >= selected && at < selected + first.terminals.length);
+  assert.deepEqual(
+    place.map(([, name]) => name).slice(0, place.length),
+    listed.slice(0, place.length),
+  );
+  assert.ok(place.length > 0);
+
+  // The grammar: the start rule stands for all events, and a rule has a row in the timeline.
+  assert.ok(
+    (await tab.textContent(".rules-about")).startsWith(
+      `S stands for ${grouped(stats.events)} events and occurs 1 time.`,
+    ),
+  );
+  await tab.locator(".rules [role=option]").first().click();
+  assert.match(await tab.textContent(".rules-about"), /^R\d+ stands for/);
+  assert.ok((await tab.locator(".rule-node").count()) > 2);
+  assert.ok((await tab.$$eval(".mark-row", (all) => all.at(-1).textContent)).startsWith("R"));
+  await checkAccessibility(tab, "the trace, zoomed");
+  await tab.locator(".path-link").first().click();
+  assert.ok(await tab.isVisible("#function"));
+  assert.ok(
+    (await tab.textContent(".function-title")).startsWith(
+      nameOf(hot.terminals[first.terminals[0]]).split(" ")[0],
+    ),
+  );
+  await tab.context().close();
+}
+
+async function checkPhases() {
+  const tab = await open("trace.html");
+  const report = json("phases.json");
+  await tab.evaluate(() => (location.hash = "!phases"));
+  const rows = tab.locator(".phases [role=option] .name .long-name");
+  await rows.first().waitFor();
+  assert.ok(report.phases.length > 1);
+  const segments = await tab.getAttribute(".phase-order", "aria-label");
+  const order = report.phases
+    .flatMap(({ phase, segments }) => segments.map(({ from }) => [from, phase]))
+    .sort(([a], [b]) => a - b)
+    .map(([, phase]) => phase);
+  assert.equal(segments, `The phases in order: ${order.join(" ")}`);
+  for (const [index, { phase, functions }] of report.phases.entries()) {
+    await tab.locator(".phases [role=option]").nth(index).click();
+    assert.equal(
+      await tab.locator(".phases .panel h2").nth(2).textContent(),
+      `Functions of phase ${phase}, by instructions`,
+    );
+    const listed = await tab.$$eval(".phases .panel:nth-of-type(3) [role=option]", (all) =>
+      all.map((each) => [
+        each.querySelector("bdi").textContent,
+        each.querySelector(".share-cell").title,
+      ]),
+    );
+    assert.deepEqual(
+      listed,
+      functions.map(({ function: name, instructions }) => [name, grouped(instructions)]),
+    );
+  }
+  const signals = await tab.$$eval(".phases tbody tr", (all) =>
+    all.map((row) => [...row.querySelectorAll("td")].slice(0, 4).map((cell) => cell.textContent)),
+  );
+  assert.deepEqual(
+    signals,
+    report.detectors.map((each) =>
+      [each.signals, each.found, each.missed, each.false_alarms].map(grouped),
+    ),
+  );
+  await checkAccessibility(tab, "phases");
+  await tab.locator(".phases .panel:nth-of-type(3) [role=option]").first().click();
+  assert.ok(await tab.isVisible("#function"));
+  await tab.context().close();
+}
+
+async function checkSamples() {
+  const tab = await open("samples.html");
+  const report = json("samples.json");
+  await tab.evaluate(() => (location.hash = "!samples"));
+  const rows = tab.locator(".samples .panel:nth-of-type(2) [role=option]");
+  await rows.first().waitFor();
+  const facts = await tab.textContent(".samples-head");
+  assert.ok(facts.includes(`${grouped(report.samples)} samples`), facts);
+  const listed = await tab.$$eval(".samples .panel:nth-of-type(2) [role=option]", (all) =>
+    all.map((each) => [
+      each.querySelector("bdi").textContent,
+      each.querySelector(".number").textContent,
+    ]),
+  );
+  assert.ok(listed.length > 0);
+  assert.deepEqual(
+    listed,
+    report.functions.slice(0, listed.length).map(({ name, samples }) => [name, grouped(samples)]),
+  );
+  const known = report.functions.findIndex(({ blocks }) => blocks.length > 0);
+  await rows.nth(known).click();
+  const blocks = await tab.$$eval(".samples .panel:nth-of-type(3) .row", (all) =>
+    all.map((each) => [
+      each.querySelector("bdi").textContent,
+      each.querySelector(".number").textContent,
+    ]),
+  );
+  assert.deepEqual(
+    blocks,
+    report.functions[known].blocks.map(({ block, samples }) => [`b${block}`, grouped(samples)]),
+  );
+  await checkAccessibility(tab, "samples");
+  await tab.locator(".samples .detail-body button").click();
+  assert.ok((await tab.textContent(".function-title")).startsWith(report.functions[known].name));
+  assert.ok((await tab.textContent(".function-title")).includes("≈"));
+  await tab.context().close();
+}
+
 /** A page without functions that ran has an overview and no view of a function. */
 async function checkNothingRan() {
   const tab = await open("never.html");
@@ -326,6 +527,9 @@ try {
   await checkEdges();
   await checkStreams("loops", "loops", ({ starts }) => `${grouped(starts)} turns`);
   await checkStreams("variation", "variation", ({ samples }) => `samples${grouped(samples)}`);
+  await checkTrace();
+  await checkPhases();
+  await checkSamples();
   assert.deepEqual(faults, []);
 } finally {
   await browser.close();

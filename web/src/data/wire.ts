@@ -1,10 +1,12 @@
 // The records of the document, as crates/report/src/html writes them.
 
 import type { Wire } from "./numbers";
-import type { LoopsDocument, VariationDocument } from "./streams";
+import type { PhasesWire } from "./phases";
+import type { LoopsDocument, SamplesDocument, VariationDocument } from "./streams";
+import type { TracesWire } from "./traces";
 
 /** The version of the document that this page reads. */
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 export interface Head {
   format: number;
@@ -49,8 +51,8 @@ export interface Head {
     instructions: Wire[];
   };
   files: { names: string[]; library: number[] };
-  has_loops: boolean;
-  has_variation: boolean;
+  /** The parts of the run besides the counts, in the order of their lines. */
+  parts: (keyof Parts)[];
 }
 
 export interface FunctionWire {
@@ -76,9 +78,13 @@ export interface FileWire {
   counts: Wire[];
 }
 
-export interface StreamsWire {
-  loops: StreamWire<LoopsDocument> | null;
-  variation: StreamWire<VariationDocument> | null;
+/** The parts of a run besides the counts. */
+export interface Parts {
+  loops: StreamWire<LoopsDocument>;
+  variation: StreamWire<VariationDocument>;
+  samples: StreamWire<SamplesDocument>;
+  traces: TracesWire;
+  phases: PhasesWire;
 }
 
 export interface StreamWire<Document> {

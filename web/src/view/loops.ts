@@ -4,6 +4,7 @@
 import { brief, exact, grouped, percent, plural } from "../data/numbers";
 import type { LoopRecord, LoopsDocument } from "../data/streams";
 import type { StreamWire } from "../data/wire";
+import { columns, name, number } from "./cells";
 import { button, classNames, element } from "./dom";
 import { Rows } from "./rows";
 
@@ -38,11 +39,7 @@ export class LoopsView {
         "section",
         { class: "panel", "aria-label": "Loops" },
         element("h2", {}, "Loops"),
-        element(
-          "div",
-          { class: "columns", "aria-hidden": "true" },
-          ...["iterations", "entered", "each", "loop"].map((name) => element("span", {}, name)),
-        ),
+        columns("iterations", "entered", "each", "loop"),
         this.rows.root,
       ),
       element(
@@ -67,15 +64,10 @@ export class LoopsView {
     const each = loop.executions > 0 ? loop.iterations / loop.executions : 0;
     const place = loop.head.place?.split("/").pop() ?? `b${loop.head.block}`;
     return [
-      element("span", { class: "number" }, brief(exact(loop.iterations))),
-      element("span", { class: "number" }, brief(exact(loop.executions))),
-      element("span", { class: "number" }, each < 100 ? each.toFixed(1) : brief(Math.round(each))),
-      element(
-        "span",
-        { class: "name", title: `${loop.function} ${place}` },
-        element("bdi", {}, loop.function),
-        element("span", { class: "detail" }, place),
-      ),
+      number(brief(exact(loop.iterations))),
+      number(brief(exact(loop.executions))),
+      number(each < 100 ? each.toFixed(1) : brief(Math.round(each))),
+      name(loop.function, place),
     ];
   }
 

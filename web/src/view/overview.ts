@@ -4,6 +4,7 @@
 import { brief, exact, grouped, percent, plural, type Wire } from "../data/numbers";
 import type { Profile } from "../data/profile";
 import type { Store } from "../state";
+import { bar, columns, name } from "./cells";
 import { classNames, element } from "./dom";
 import { Rows } from "./rows";
 
@@ -222,8 +223,8 @@ export class Overview {
     const { executions, predicted } = this.profile.head.functions;
     const [ran, right] = [exact(executions[index]!), exact(predicted[index]!)];
     const text = ran === 0n ? "" : ran === right ? "0" : percent(ran - right, ran);
-    const name = classNames("number", ran > right && "missed");
-    return element("span", { class: name, title: MISSED }, text);
+    const classes = classNames("number", ran > right && "missed");
+    return element("span", { class: classes, title: MISSED }, text);
   }
 
   private pathRow(row: number): (Node | string)[] {
@@ -259,39 +260,12 @@ export class Overview {
   }
 }
 
-function columns(...names: string[]): HTMLElement {
-  return element(
-    "div",
-    { class: "columns", "aria-hidden": "true" },
-    ...names.map((each) => element("span", {}, each)),
-  );
-}
-
 function card(figure: string, text: string): HTMLElement {
   return element(
     "div",
     { class: "card" },
     element("strong", {}, figure),
     element("span", {}, text),
-  );
-}
-
-function bar(part: bigint, whole: bigint): HTMLElement {
-  const share = Number(whole) > 0 ? (100 * Number(part)) / Number(whole) : 0;
-  return element(
-    "span",
-    { class: "share-cell" },
-    element("span", { class: "share-bar", style: `width:${share.toFixed(2)}%` }),
-    element("span", {}, percent(part, whole)),
-  );
-}
-
-function name(text: string, detail: string): HTMLElement {
-  return element(
-    "span",
-    { class: "name", title: `${text} ${detail}` },
-    element("bdi", {}, text),
-    element("span", { class: "detail" }, detail),
   );
 }
 

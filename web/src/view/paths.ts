@@ -4,7 +4,7 @@ import { brief, grouped, percent } from "../data/numbers";
 import { DagKind, type DagEdge } from "../model/graph";
 import type { ChosenPath, RanFunction } from "../model/function";
 import type { Order } from "../model/paths";
-import { beginning } from "../model/steps";
+import { route } from "../model/route";
 import { button, element } from "./dom";
 import { Icicle } from "./icicle";
 import { Rows } from "./rows";
@@ -146,9 +146,9 @@ export class PathsPane {
       this.byEdges(count, paths.predictionOf(number)),
       element(
         "span",
-        { class: "name", title: `p${number} ${this.route(number, () => true)}` },
+        { class: "name", title: `p${number} ${route(this.fn!, number)}` },
         element("b", {}, `p${number}`),
-        element("span", { class: "detail" }, this.route(number, isOwn)),
+        element("span", { class: "detail" }, route(this.fn!, number, isOwn)),
       ),
     ];
   }
@@ -163,21 +163,6 @@ export class PathsPane {
     const isSame = predicted === count;
     const name = isSame ? "number same" : "number";
     return element("span", { class: name, title }, isSame ? "same" : brief(predicted));
-  }
-
-  /** The decisions of a path that the run made in several ways, of those that `keeps` accepts. */
-  private route(number: bigint, keeps: (edge: DagEdge) => boolean): string {
-    const { graph, paths } = this.fn!;
-    const words: string[] = [];
-    let start = "";
-    for (const edge of paths.edgesOf(number).filter(keeps)) {
-      if (edge.kind === DagKind.Start) start = beginning(graph, [edge]);
-      else if (graph.isDecided(edge.from) && graph.isShown(edge.number)) {
-        const { place, words: where } = graph.edges[edge.number]!;
-        words.push(`${place ? `${place.line} ` : ""}→ ${where}`);
-      }
-    }
-    return [...words, start].filter(Boolean).join(", ");
   }
 }
 

@@ -60,6 +60,11 @@ export class Rows {
     this.draw();
   }
 
+  /** The selected row, or -1. */
+  get current(): number {
+    return this.selected;
+  }
+
   mark(index: number): void {
     this.selected = index;
     this.redraw();

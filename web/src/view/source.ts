@@ -5,8 +5,9 @@ import { brief, grouped } from "../data/numbers";
 import type { ChosenPath, Reader, RanFunction } from "../model/function";
 import type { SourceFile, SourceLine } from "../model/source";
 import { outcome, type Step } from "../model/steps";
-import { classNames, element, heat } from "./dom";
+import { classNames, colorOf, element, heat } from "./dom";
 import { Rows } from "./rows";
+import { onTheme } from "./theme";
 
 const ROW = 20;
 
@@ -44,6 +45,7 @@ export class SourcePane {
     );
     this.rows.root.addEventListener("click", (event) => this.click(event.target));
     new ResizeObserver(() => this.drawStrip()).observe(this.rows.root);
+    onTheme(() => this.drawStrip());
     this.root = element(
       "section",
       { class: "pane source-pane", "aria-label": "Source code" },
@@ -198,19 +200,19 @@ export class SourcePane {
     const height = this.rows.root.clientHeight;
     if (!source || !context || height === 0) return;
     strip.height = height;
-    const style = getComputedStyle(this.root);
+    const [hot, accent] = [colorOf(this.root, "--hot"), colorOf(this.root, "--accent")];
     const size = Math.max(1.5, height / Math.max(1, source.lines.length));
     source.lines.forEach(({ line }, row) => {
       const count = source.counts.get(line);
       const y = (row / source.lines.length) * height;
       if (count !== undefined && count > 0n) {
         context.globalAlpha = 0.2 + 0.8 * heat(count, source.highest);
-        context.fillStyle = style.getPropertyValue("--hot");
+        context.fillStyle = hot;
         context.fillRect(0, y, 6, size);
       }
       if (this.lit.has(line)) {
         context.globalAlpha = 1;
-        context.fillStyle = style.getPropertyValue("--accent");
+        context.fillStyle = accent;
         context.fillRect(7, y, 7, Math.max(2, size));
       }
     });

@@ -1,9 +1,10 @@
 // The view of variation: paths that are usually fast but sometimes slow, ranked by net variation,
 // and the distribution of the times of one of them.
 
-import { brief, grouped, percent, plural } from "../data/numbers";
+import { brief, grouped, plural } from "../data/numbers";
 import type { TimedPath, VariationDocument } from "../data/streams";
 import type { StreamWire } from "../data/wire";
+import { bar, columns, name, number } from "./cells";
 import { button, element, shape } from "./dom";
 import { Rows } from "./rows";
 
@@ -32,11 +33,7 @@ export class VariationView {
         "section",
         { class: "panel", "aria-label": "Paths by net variation" },
         element("h2", {}, "Paths by net variation"),
-        element(
-          "div",
-          { class: "columns", "aria-hidden": "true" },
-          ...["of the run", "base", "p99", "path"].map((name) => element("span", {}, name)),
-        ),
+        columns("of the run", "base", "p99", "path"),
         this.rows.root,
       ),
       element(
@@ -88,22 +85,11 @@ export class VariationView {
   }
 
   private row(path: TimedPath): (Node | string)[] {
-    const share = Math.min(100, 100 * path.share).toFixed(2);
     return [
-      element(
-        "span",
-        { class: "share-cell" },
-        element("span", { class: "share-bar", style: `width:${share}%` }),
-        element("span", {}, percent(path.share, 1) + (path.certain ? "" : " ?")),
-      ),
-      element("span", { class: "number" }, brief(path.base)),
-      element("span", { class: "number" }, brief(path.p99)),
-      element(
-        "span",
-        { class: "name", title: path.function },
-        element("bdi", {}, path.function),
-        element("span", { class: "detail" }, `p${path.path}`),
-      ),
+      bar(path.share, 1, "", path.certain ? "" : " ?"),
+      number(brief(path.base)),
+      number(brief(path.p99)),
+      name(path.function, `p${path.path}`),
     ];
   }
 }

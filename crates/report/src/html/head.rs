@@ -18,7 +18,7 @@ use crate::options::Options;
 use crate::samples::basis_words;
 
 /// The version of the document. The page refuses other versions.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The head of a document.
 #[derive(Serialize)]
@@ -37,8 +37,8 @@ pub(super) struct Head<'a> {
     never_ran: Uncounted,
     hot: HotPaths,
     files: FileNames,
-    has_loops: bool,
-    has_variation: bool,
+    /// The names of the lines after the files.
+    parts: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -73,7 +73,8 @@ struct CpuTimeRecord {
 impl<'a> Head<'a> {
     pub(super) fn new(
         run: &'a RunProfile,
-        subject: &'a Subject,
+        subject: &'a Subject<'_>,
+        parts: Vec<&'static str>,
         ran: &[Summary],
         names: &Filter<'_>,
         files: &mut FileTable<'_>,
@@ -97,6 +98,7 @@ impl<'a> Head<'a> {
             notes: interrupt
                 .into_iter()
                 .chain(run.damage.iter().map(sentence))
+                .chain(subject.notes.iter().cloned())
                 .collect(),
             cpu_time: CpuTimeRecord::new(run),
             totals: totals(run),
@@ -105,8 +107,7 @@ impl<'a> Head<'a> {
             never_ran,
             hot: HotPaths::new(run, names, &ids, options),
             files: files.names(options),
-            has_loops: subject.streams.loops.is_some(),
-            has_variation: subject.streams.variation.is_some(),
+            parts,
         }
     }
 }

@@ -8,8 +8,9 @@
 //! line 0            the head: totals, the table of functions, the hottest paths, the files
 //! line 1 …          one line for each function that ran, in the order of the table
 //! next lines        one line for each file, in the order of the head's files
-//! last line         documents of docs/json.md: loops and times of paths, if the run has them, and
-//!                   the indices of the functions of their records
+//! last lines        one line for each part that the run has, in the order of the head's parts:
+//!                   loops and times of paths, with the indices of the functions of their records
+//!                   (documents of docs/json.md); samples; traces, as grammars; phases
 //! ```
 //! The page reads line 0 when it opens. It reads another line when the user looks at its function
 //! or file. So a page with a million paths opens as fast as a small one.
@@ -25,12 +26,16 @@ mod excerpts;
 mod files;
 mod function;
 mod functions;
+mod grammar;
 mod head;
 mod hot;
+mod indices;
 mod markup;
 mod pack;
-mod streams;
+mod parts;
+mod phases;
 mod subject;
+mod trace;
 
 use std::io;
 
@@ -42,14 +47,14 @@ use crate::options::Options;
 use files::FileTable;
 use function::FunctionRecord;
 use head::Head;
-use streams::FunctionIndices;
-pub use subject::{Streams, Subject};
+use indices::FunctionIndices;
+pub use subject::Subject;
 
 /// Returns the page of a run. [`Options::function`] and [`Options::code`] select its functions.
 ///
 /// # Errors
 /// If the document cannot be written in memory.
-pub fn page(run: &RunProfile, subject: &Subject, options: &Options<'_>) -> io::Result<String> {
+pub fn page(run: &RunProfile, subject: &Subject<'_>, options: &Options<'_>) -> io::Result<String> {
     let names = Filter::new(options);
     let keep = |id| names.keeps(run, id);
     let ran = hottest(run, Weight::Instructions, None, &keep).functions;
@@ -60,7 +65,9 @@ pub fn page(run: &RunProfile, subject: &Subject, options: &Options<'_>) -> io::R
         .iter()
         .map(|&id| FunctionRecord::new(run.function(id), options, &names, &mut files))
         .collect();
-    let head = Head::new(run, subject, &ran, &names, &mut files, options);
+    let parts = parts::lines(subject, &FunctionIndices::new(run, &ids), options)?;
+    let part_names = parts.iter().map(|&(name, _)| name).collect();
+    let head = Head::new(run, subject, part_names, &ran, &names, &mut files, options);
     document.add(&head)?;
     for record in &records {
         document.add(record)?;
@@ -68,6 +75,8 @@ pub fn page(run: &RunProfile, subject: &Subject, options: &Options<'_>) -> io::R
     for file in files.records(run, &names, &ids) {
         document.add(&file)?;
     }
-    document.add_line(&FunctionIndices::new(run, &ids).line(&subject.streams)?)?;
+    for (_, line) in &parts {
+        document.add_line(line)?;
+    }
     Ok(markup::page(&subject.title, &document.packed()?))
 }

@@ -154,6 +154,54 @@ fn record_trace(folder: &Path) {
     holloway(&["report", "traced", "--html", "trace.html"]);
 }
 
+/// Builds and runs another version of the program, as the baseline of a page, and writes the reports
+/// of both into the folder. The first condition holds more often, and another function runs.
+fn record_comparison(folder: &Path) {
+    let source = SOURCE
+        .replace("i % 10 < 3 ? 3", "i % 10 < 5 ? 3")
+        .replace("hostile(4)", "old(4)")
+        .replace(
+            "int main(void) {",
+            "__attribute__((noinline)) int old(int x) { return x > 3 ? odd(x) : even(x) * 3; }\n\
+             int main(void) {",
+        );
+    std::fs::write(folder.join("before.c"), source).unwrap();
+    let holloway = |words: &[&str]| {
+        let mut command = holloway_command(words);
+        run_ok(command.current_dir(folder)).unwrap()
+    };
+    holloway(&["cc", "-O2", "-g", "before.c", "-o", "before"]);
+    holloway(&["run", "--no-report", "-o", "before-run", "--", "./before"]);
+    let json = |file: &str, words: &[&str]| {
+        let report = holloway(&[words, &["--format", "json"]].concat());
+        std::fs::write(folder.join(file), report.stdout).unwrap();
+    };
+    json("overlap.json", &["overlap", "before-run", "run"]);
+    json("before.json", &["report", "before-run"]);
+    json(
+        "before-lines.json",
+        &["report", "before-run", "--view", "lines"],
+    );
+    let page = [
+        "report",
+        "run",
+        "--html",
+        "compared.html",
+        "--baseline",
+        "before-run",
+    ];
+    holloway(&page);
+    let page = [
+        "report",
+        "edges",
+        "--html",
+        "mixed.html",
+        "--baseline",
+        "run",
+    ];
+    holloway(&page);
+}
+
 /// Watches a program, and writes its samples and its page into the folder.
 fn record_samples(folder: &Path) {
     let holloway = |words: &[&str]| {
@@ -222,6 +270,7 @@ fn a_page_shows_what_the_report_says() {
     record(folder.path());
     record_trace(folder.path());
     record_samples(folder.path());
+    record_comparison(folder.path());
     node(&["test/page.mjs", folder.path().to_str().unwrap()]);
 }
 

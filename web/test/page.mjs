@@ -14,6 +14,8 @@ const report = JSON.parse(readFileSync(join(folder, "report.json"), "utf8"));
 const lines = JSON.parse(readFileSync(join(folder, "lines.json"), "utf8")).lines;
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 
+const times = (number) => `${grouped(number)} ${number === 1 ? "time" : "times"}`;
+
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox"],
@@ -84,7 +86,7 @@ async function checkPaths(tab, fn) {
     const title = await tab.textContent(".path-title");
     assert.ok(
       title.startsWith(
-        `p${path.id} ran ${grouped(path.count)} times, ` +
+        `p${path.id} ran ${times(path.count)}, ` +
           `${grouped(path.instructions)} instructions each`,
       ),
       title,
@@ -480,6 +482,93 @@ async function checkSamples() {
   await tab.context().close();
 }
 
+/** A page with a baseline: functions, paths, edges, and lines have the counts of both runs. */
+async function checkComparison() {
+  const tab = await open("compared.html", { viewport: { width: 1500, height: 2600 } });
+  const overlap = json("overlap.json");
+  const both = (now, before) => `${grouped(now)} times, ${grouped(before)} in the baseline`;
+  await checkAccessibility(tab, "the overview of a comparison");
+  const functions = await tab.$$eval("#overview .panel:nth-of-type(2) [role=option]", (all) =>
+    all.map((row) => [
+      row.querySelector("bdi").textContent,
+      row.querySelector(".change").title,
+      row.querySelector(".share-cell").textContent,
+    ]),
+  );
+  for (const { name, a, b } of overlap.functions) {
+    const [, title] = functions.find(([each]) => each === name);
+    assert.equal(
+      title,
+      `${grouped(b.instructions)} instructions, ${grouped(a.instructions)} in the baseline`,
+    );
+  }
+  assert.deepEqual(
+    functions.filter(([, , share]) => share === "gone").map(([name]) => name),
+    overlap.a.alone.map(({ name }) => name),
+  );
+  assert.equal(functions.length, overlap.functions.length + overlap.a.alone.length);
+  const paths = await tab.$$eval("#overview .panel:nth-of-type(3) [role=option]", (all) =>
+    all.map((row) => [
+      row.querySelector("bdi").textContent,
+      row.querySelector(".detail").textContent.split(" ")[0],
+      row.querySelector(".change").title,
+    ]),
+  );
+  const changed = overlap.differences.filter(({ a, b }) => a !== b);
+  for (const { name, path, a, b } of changed) {
+    const row = paths.find(([fn, number]) => fn === name && number === `p${path}`);
+    assert.equal(row?.[2], both(b, a), `${name} p${path}`);
+  }
+  assert.equal(paths.length, changed.length);
+  await tab.selectOption(".overview-order", "share");
+  const first = await tab.textContent("#overview .panel:nth-of-type(2) [role=option] bdi");
+  assert.equal(first, report.functions[0].name);
+
+  const [fn] = report.functions;
+  const before = json("before.json").functions.find(({ name }) => name === fn.name);
+  await show(tab, encodeURIComponent(fn.name));
+  const countOf = (list, id) => list.find((each) => each.id === id)?.count ?? 0;
+  const rows = await tab.$$eval(".paths-pane .row", (all) =>
+    all.map((row) => [row.querySelector("b").textContent, row.querySelector(".change").title]),
+  );
+  for (const [path, title] of rows) {
+    const id = Number(path.slice(1));
+    assert.equal(title, both(countOf(fn.paths, id), countOf(before.paths, id)), path);
+  }
+  const edges = await tab.$$eval(".graph .edge title", (all) => all.map((each) => each.textContent));
+  assert.ok(edges.length > 8);
+  const sum = (list, from, to) =>
+    list.edges
+      .filter((edge) => edge.from === from && edge.to === to)
+      .reduce((total, { count }) => total + count, 0);
+  for (const title of edges) {
+    const [, from, to] = /^b(\d+) to b(\d+): /.exec(title).map(Number);
+    const counts = both(sum(fn, from, to), sum(before, from, to));
+    assert.ok(title.endsWith(`taken ${counts}`), `${title}; ${counts}`);
+  }
+  const known = new Map(json("before-lines.json").lines.map(({ line, count }) => [line, count]));
+  const margin = await tab.$$eval(".source-pane .row", (all) =>
+    all.map((row) => [
+      Number(row.querySelector(".line-number")?.textContent),
+      row.querySelector(".margin")?.title,
+    ]),
+  );
+  const now = new Map(lines.map(({ line, count }) => [line, count]));
+  // The lines of `search` are the same in both versions.
+  const own = margin.filter(([line, title]) => line >= 10 && line < 26 && title);
+  assert.ok(own.length > 5);
+  for (const [line, title] of own) assert.equal(title, both(now.get(line), known.get(line)), line);
+  await checkAccessibility(tab, "a function of a comparison");
+  await tab.context().close();
+
+  // Edges are compared if only one of the runs has paths.
+  const mixed = await open("mixed.html");
+  assert.equal(await mixed.locator("#overview .panel").count(), 1);
+  const same = await mixed.$$eval("#overview .change", (all) => all.map((each) => each.textContent));
+  assert.ok(same.length > 3 && same.every((text) => text === "same"), same.join());
+  await mixed.context().close();
+}
+
 /** A page without functions that ran has an overview and no view of a function. */
 async function checkNothingRan() {
   const tab = await open("never.html");
@@ -530,6 +619,7 @@ try {
   await checkTrace();
   await checkPhases();
   await checkSamples();
+  await checkComparison();
   assert.deepEqual(faults, []);
 } finally {
   await browser.close();

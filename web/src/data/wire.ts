@@ -49,10 +49,40 @@ export interface Head {
     routes: string[];
     counts: Wire[];
     instructions: Wire[];
+    /** Executions in the baseline. Null without one. */
+    before: Wire[] | null;
   };
   files: { names: string[]; library: number[] };
+  baseline: BaselineHead | null;
   /** The parts of the run besides the counts, in the order of their lines. */
   parts: (keyof Parts)[];
+}
+
+/** The run with which the page compares its run. */
+export interface BaselineHead {
+  title: string;
+  has_paths: boolean;
+  instructions: Wire;
+  distinct_paths: Wire;
+  distinct_edges: Wire;
+  functions_run: number;
+  /** By function of the page. */
+  functions: { calls: Wire[]; instructions: Wire[]; missing: number[] };
+  gone: {
+    names: string[];
+    files: number[];
+    lines: number[];
+    instructions: Wire[];
+    missing: number[];
+  };
+  changed: {
+    functions: number[];
+    numbers: Wire[];
+    routes: string[];
+    counts: Wire[];
+    before: Wire[];
+    instructions: Wire[];
+  };
 }
 
 export interface FunctionWire {
@@ -70,12 +100,20 @@ export interface FunctionWire {
   values: Wire[];
   paths: Wire[];
   predicted: Wire[];
+  baseline: {
+    counts: Wire[];
+    taken: Wire[];
+    paths: Wire[];
+    other_paths: number;
+    other_executions: Wire;
+  } | null;
 }
 
 export interface FileWire {
   path: string;
   excerpts: { first: number[]; text: string[] };
   counts: Wire[];
+  baseline: Wire[] | null;
 }
 
 /** The parts of a run besides the counts. */

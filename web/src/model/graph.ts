@@ -34,6 +34,8 @@ export interface Edge {
   kind: EdgeKind;
   place: Place | null;
   taken: bigint;
+  /** Executions in the baseline. 0 without one. */
+  before: bigint;
   /** Where control goes. Empty if nothing is decided. */
   words: string;
 }
@@ -61,6 +63,8 @@ export class Graph {
   readonly scopes: Scope[];
   readonly instructions: number[];
   readonly counts: bigint[];
+  /** By block: its executions in the baseline. Null if there is none. */
+  readonly before: bigint[] | null;
   readonly places: Place[][];
   readonly edges: Edge[];
   readonly dag: DagEdge[];
@@ -79,6 +83,7 @@ export class Graph {
     this.exit = wire.exit;
     this.instructions = wire.instructions;
     this.counts = wire.counts.map(exact);
+    this.before = wire.baseline?.counts.map(exact) ?? null;
     this.scopes = wire.scope_names.map((name, scope) => {
       const [file, line, parent, callLine] = wire.scopes.slice(4 * scope, 4 * scope + 4) as [
         number,
@@ -191,5 +196,6 @@ function edgeOf(wire: FunctionWire, words: string, number: number): Edge {
     number,
   ];
   const place = scope < 0 ? null : { scope, line, column };
-  return { from, to, kind, place, taken: exact(wire.taken[number]!), words };
+  const before = exact(wire.baseline?.taken[number] ?? 0);
+  return { from, to, kind, place, taken: exact(wire.taken[number]!), before, words };
 }

@@ -1,6 +1,7 @@
 // Cells of lists that several views have.
 
 import { percent } from "../data/numbers";
+import { change } from "../model/change";
 import { element } from "./dom";
 import { nameElement } from "./name";
 
@@ -31,6 +32,12 @@ export function bar(
 
 export function number(text: string, title = ""): HTMLElement {
   return element("span", { class: "number", title: title || null }, text);
+}
+
+/** How a count differs from the count of the baseline. */
+export function changeCell(now: bigint, before: bigint, title: string): HTMLElement {
+  const { sort, text } = change(now, before);
+  return element("span", { class: `number change ${sort}`, title }, text);
 }
 
 /** A name, and a detail about it. */

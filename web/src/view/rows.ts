@@ -7,7 +7,7 @@ export interface RowsOptions {
   /** The name for screen readers. */
   name: string;
   height: number;
-  render: (index: number) => (Node | string)[];
+  render: (index: number) => (Node | string | false)[];
   /** The class of a row. */
   rowClass?: (index: number) => string;
   select?: (index: number) => void;

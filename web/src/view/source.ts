@@ -2,6 +2,7 @@
 // lines of the chosen path, numbered in order, with what was decided on them.
 
 import { brief, grouped } from "../data/numbers";
+import { both, change } from "../model/change";
 import type { ChosenPath, Reader, RanFunction } from "../model/function";
 import type { SourceFile, SourceLine } from "../model/source";
 import { outcome, type Step } from "../model/steps";
@@ -112,10 +113,13 @@ export class SourcePane {
     return classNames(name, isCurrent && "current", isNever && "never");
   }
 
-  private row(row: number): (Node | string)[] {
+  private row(row: number): (Node | string | false)[] {
     const { line, spans, text } = this.source!.lines[row] as SourceLine;
     if (line === 0) return [element("span", { class: "gap-text" }, text)];
     const count = this.source!.counts.get(line);
+    const before = this.source!.before?.get(line);
+    const isCompared =
+      this.source!.before !== null && (count !== undefined || before !== undefined);
     const lit = this.lit.get(line);
     const order = lit?.steps.map((step) => step + 1) ?? [];
     const chips = order.length > 3 ? `${order.slice(0, 2).join(",")}…` : order.join(",");
@@ -134,10 +138,15 @@ export class SourcePane {
         {
           class: "margin",
           style: `--heat:${count === undefined ? 0 : heat(count, this.source!.highest).toFixed(2)}`,
-          title: count === undefined ? "" : `${this.reader.profile.about}${grouped(count)} times`,
+          title: isCompared
+            ? both(count ?? 0n, before ?? 0n)
+            : count === undefined
+              ? ""
+              : `${this.reader.profile.about}${grouped(count)} times`,
         },
         count === undefined ? "" : brief(count),
       ),
+      this.source!.before !== null && lineChange(isCompared, count ?? 0n, before ?? 0n),
       element("span", { class: "line-number" }, String(line)),
       element(
         "span",
@@ -217,6 +226,14 @@ export class SourcePane {
       }
     });
   }
+}
+
+/** How the count of a line differs from the baseline. */
+function lineChange(isCompared: boolean, now: bigint, before: bigint): HTMLElement {
+  const { sort, text } = change(now, before);
+  const words = sort === "same" ? "=" : text;
+  const attributes = { class: `line-change ${sort}`, "aria-hidden": "true" };
+  return element("span", attributes, isCompared ? words : "");
 }
 
 /** The last part of a function's name, without the arguments of types. */

@@ -415,6 +415,9 @@ pub(crate) struct ReportArgs {
     /// Write the report as one HTML page, which needs no network: paths, graphs, and source
     #[arg(long, help_heading = "Report", value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["phase", "views", "uncovered", "sort", "min_share", "stats", "all_code", "top", "format"])]
     pub(crate) html: Option<PathBuf>,
+    /// Compare the page's run with this run: a directory of a run, or one profile of it
+    #[arg(long, help_heading = "Report", value_name = "RUN", value_hint = ValueHint::AnyPath, requires = "html")]
+    pub(crate) baseline: Option<PathBuf>,
     /// Open the page of --html in a browser
     #[arg(long, help_heading = "Report", requires = "html")]
     pub(crate) open: bool,

@@ -10,7 +10,7 @@ use holloway_analysis::phases::{Answer, Question};
 use holloway_collect::load::Streams;
 use holloway_collect::samples;
 use holloway_collect::thread_traces::TraceSelection;
-use holloway_report::html::{self, Subject};
+use holloway_report::html::{self, Baseline, Subject};
 use holloway_report::phases::Phases;
 use holloway_report::thread::Thread;
 use holloway_report::trace::Stream;
@@ -22,7 +22,7 @@ use crate::cli::trace::ChoiceArgs;
 use crate::failure::{Failure, Result};
 use crate::printing::{check_selection, code_filter, options, rank_options, source};
 use crate::progress::Progress;
-use crate::{loading, output_file, status};
+use crate::{latest, loading, output_file, status};
 
 /// The program that opens a file in the desktop's browser.
 const OPENER: &str = "xdg-open";
@@ -42,8 +42,13 @@ pub(crate) fn write(args: &ReportArgs, run: &Path, file: &Path) -> Result<()> {
         true => load_samples(args, run)?,
         false => load(args, run, &options)?,
     };
-    check_selection(&[&loaded.profile], &options)?;
-    let page = page(&loaded, run, &options)?;
+    let baseline = args.baseline.as_deref().map(load_baseline).transpose()?;
+    let profiles = [&loaded.profile].into_iter();
+    let profiles: Vec<&RunProfile> = profiles
+        .chain(baseline.as_ref().map(|(_, profile)| profile))
+        .collect();
+    check_selection(&profiles, &options)?;
+    let page = page(&loaded, run, baseline.as_ref(), &options)?;
     output_file::write_bytes(file, page.as_bytes())?;
     status::line("Wrote", &status::shown(file).to_string());
     match args.open {
@@ -118,8 +123,23 @@ fn load_samples(args: &ReportArgs, run: &Path) -> Result<LoadedRun> {
     })
 }
 
+/// The run with which the page compares its run, with its title.
+fn load_baseline(run: &Path) -> Result<(String, RunProfile)> {
+    let run = latest::resolve(run)?;
+    let profile = match loading::has_samples(&run) {
+        true => loading::load_samples(&run, Unit::Paths)?,
+        false => loading::load(&run)?,
+    };
+    Ok((title(&profile, &run), profile))
+}
+
 /// Makes the page.
-fn page(loaded: &LoadedRun, run: &Path, options: &Options<'_>) -> Result<String> {
+fn page(
+    loaded: &LoadedRun,
+    run: &Path,
+    baseline: Option<&(String, RunProfile)>,
+    options: &Options<'_>,
+) -> Result<String> {
     let traces = loaded.traces.as_ref();
     let codes = traces.map_or_else(Vec::new, RunTraces::codes_with_addresses);
     let chosen = traces.map_or_else(Vec::new, |traces| traces.selected(&ChoiceArgs::default()));
@@ -157,6 +177,7 @@ fn page(loaded: &LoadedRun, run: &Path, options: &Options<'_>) -> Result<String>
             question: &question,
             answer,
         }),
+        baseline: baseline.map(|(title, run)| Baseline { title, run }),
     };
     html::page(&loaded.profile, &subject, options)
         .map_err(|error| Failure::new(format_args!("cannot make the page: {error}")))

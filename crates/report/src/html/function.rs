@@ -11,6 +11,7 @@ use holloway_format::{
 };
 use serde::Serialize;
 
+use super::baseline::Before;
 use super::exact::Exact;
 use super::files::FileTable;
 use crate::filter::Filter;
@@ -48,6 +49,21 @@ pub(super) struct FunctionRecord {
     /// By path that an edge profile predicts: the difference to the number of the previous path, and
     /// its predicted count.
     predicted: Vec<Exact>,
+    /// The counts of the baseline.
+    baseline: Option<BaselineCounts>,
+}
+
+/// A function's counts in the baseline.
+#[derive(Serialize)]
+struct BaselineCounts {
+    /// As the fields of the function's record.
+    counts: Vec<Exact>,
+    taken: Vec<Exact>,
+    paths: Vec<Exact>,
+    /// Number of paths of the baseline that this build of the function does not have, and their
+    /// executions.
+    other_paths: u64,
+    other_executions: Exact,
 }
 
 impl FunctionRecord {
@@ -56,6 +72,7 @@ impl FunctionRecord {
         options: &Options<'_>,
         names: &Filter<'_>,
         files: &mut FileTable<'_>,
+        baseline: Option<&Before<'_>>,
     ) -> FunctionRecord {
         let map = &function.map;
         let flow = function.flow();
@@ -91,6 +108,20 @@ impl FunctionRecord {
             values: map.dag.iter().map(|edge| edge.value.into()).collect(),
             paths: numbered(&function.counts),
             predicted: numbered(&predicted),
+            baseline: baseline.map(BaselineCounts::new),
+        }
+    }
+}
+
+impl BaselineCounts {
+    fn new(before: &Before<'_>) -> BaselineCounts {
+        let flow = before.function.flow();
+        BaselineCounts {
+            counts: flow.blocks.iter().map(|&count| count.into()).collect(),
+            taken: flow.edges.iter().map(|&count| count.into()).collect(),
+            paths: numbered(&before.function.counts),
+            other_paths: before.counterpart.other_paths,
+            other_executions: before.counterpart.other_executions.into(),
         }
     }
 }

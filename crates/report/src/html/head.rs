@@ -7,6 +7,7 @@ use holloway_analysis::functions::Summary;
 use holloway_analysis::{FunctionId, RunProfile};
 use serde::Serialize;
 
+use super::baseline::{BaselineHead, Compared};
 use super::exact::Exact;
 use super::files::{FileNames, FileTable};
 use super::functions::{FunctionTable, Uncounted};
@@ -39,6 +40,7 @@ pub(super) struct Head<'a> {
     files: FileNames,
     /// The names of the lines after the files.
     parts: Vec<&'static str>,
+    baseline: Option<BaselineHead<'a>>,
 }
 
 #[derive(Serialize)]
@@ -75,6 +77,7 @@ impl<'a> Head<'a> {
         run: &'a RunProfile,
         subject: &'a Subject<'_>,
         parts: Vec<&'static str>,
+        compared: Option<&Compared<'a>>,
         ran: &[Summary],
         names: &Filter<'_>,
         files: &mut FileTable<'_>,
@@ -86,6 +89,7 @@ impl<'a> Head<'a> {
             .map(|interrupt| format!("interrupted {}", interrupted(interrupt)));
         let functions = FunctionTable::new(run, ran, names, files);
         let never_ran = Uncounted::new(run, names, files);
+        let baseline = compared.map(|compared| compared.head(run, &ids, names, files, options));
         Head {
             format: FORMAT,
             title: &subject.title,
@@ -105,9 +109,10 @@ impl<'a> Head<'a> {
             shares: shares(run, &ids),
             functions,
             never_ran,
-            hot: HotPaths::new(run, names, &ids, options),
+            hot: HotPaths::new(run, names, &ids, options, compared.map(Compared::profile)),
             files: files.names(options),
             parts,
+            baseline,
         }
     }
 }

@@ -15,12 +15,16 @@
 //! The page reads line 0 when it opens. It reads another line when the user looks at its function
 //! or file. So a page with a million paths opens as fast as a small one.
 //!
+//! A page may compare its run with another run, its *baseline*. The head, the functions, and the files
+//! then also have the baseline's counts, in the form of the run's own (`baseline`).
+//!
 //! A path is two numbers: its path number (as the difference to the previous path) and its count.
 //! The page regenerates the blocks of a path from the edge values, as [`holloway_flow`] does.
 //! Numbers that a JavaScript number cannot hold are written as strings (`exact`).
 //!
 //! Cost: linear in the counted paths, plus the paths' prefixes; compression takes most of the time.
 
+mod baseline;
 mod exact;
 mod excerpts;
 mod files;
@@ -44,6 +48,8 @@ use holloway_analysis::functions::{Weight, hottest};
 
 use crate::filter::Filter;
 use crate::options::Options;
+pub use baseline::Baseline;
+use baseline::Compared;
 use files::FileTable;
 use function::FunctionRecord;
 use head::Head;
@@ -61,18 +67,34 @@ pub fn page(run: &RunProfile, subject: &Subject<'_>, options: &Options<'_>) -> i
     let ids: Vec<_> = ran.iter().map(|summary| summary.function).collect();
     let mut files = FileTable::new(options);
     let mut document = pack::Document::default();
-    let records: Vec<FunctionRecord> = ids
-        .iter()
-        .map(|&id| FunctionRecord::new(run.function(id), options, &names, &mut files))
-        .collect();
+    let compared = subject
+        .baseline
+        .map(|baseline| Compared::new(run, baseline, &names));
+    let mut records = Vec::new();
+    for &id in &ids {
+        let before = compared.as_ref().and_then(|compared| compared.before(id));
+        let function = run.function(id);
+        let record = FunctionRecord::new(function, options, &names, &mut files, before.as_ref());
+        records.push(record);
+    }
     let parts = parts::lines(subject, &FunctionIndices::new(run, &ids), options)?;
     let part_names = parts.iter().map(|&(name, _)| name).collect();
-    let head = Head::new(run, subject, part_names, &ran, &names, &mut files, options);
+    let head = Head::new(
+        run,
+        subject,
+        part_names,
+        compared.as_ref(),
+        &ran,
+        &names,
+        &mut files,
+        options,
+    );
+    let before = compared.as_ref().map(Compared::profile);
     document.add(&head)?;
     for record in &records {
         document.add(record)?;
     }
-    for file in files.records(run, &names, &ids) {
+    for file in files.records(run, &names, &ids, before) {
         document.add(&file)?;
     }
     for (_, line) in &parts {

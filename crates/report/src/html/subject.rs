@@ -1,5 +1,6 @@
 //! The data of a page besides the counts.
 
+use super::baseline::Baseline;
 use crate::phases::Phases;
 use crate::trace::Stream;
 
@@ -20,4 +21,6 @@ pub struct Subject<'a> {
     pub traces: &'a [Stream<'a>],
     /// The phases of the longest trace.
     pub phases: Option<Phases<'a>>,
+    /// The run with which the page compares its run.
+    pub baseline: Option<Baseline<'a>>,
 }

@@ -1,0 +1,268 @@
+//! The differences between a run and its baseline, another run that the page compares it with. The
+//! counts of the baseline are put on the functions of the run ([`project`]), so that they have the
+//! form of the run's own counts.
+
+use holloway_abi::Unit;
+use holloway_analysis::coverage::coverage;
+use holloway_analysis::overlap::Why;
+use holloway_analysis::overlap::projection::{Counterpart, Projection, project};
+use holloway_analysis::{Function, FunctionId, RunProfile};
+use holloway_format::{Count, PathId};
+use serde::Serialize;
+use std::cmp::Reverse;
+
+use super::exact::Exact;
+use super::files::FileTable;
+use super::hot::Routes;
+use crate::filter::Filter;
+use crate::options::Options;
+
+/// Number of paths in the list of paths that differ most.
+const LISTED: usize = 1000;
+
+/// The run with which a page compares its run.
+#[derive(Clone, Copy)]
+pub struct Baseline<'a> {
+    /// The name of the run.
+    pub title: &'a str,
+    /// Its counts.
+    pub run: &'a RunProfile,
+}
+
+/// A baseline on the functions of a page's run.
+pub(super) struct Compared<'a> {
+    baseline: Baseline<'a>,
+    projection: Projection,
+}
+
+/// A function's counts in the baseline.
+pub(super) struct Before<'a> {
+    pub(super) function: &'a Function,
+    pub(super) counterpart: Counterpart,
+}
+
+/// The baseline in the head of a document.
+#[derive(Serialize)]
+pub(super) struct BaselineHead<'a> {
+    title: &'a str,
+    /// Whether paths are compared. Otherwise only edges, blocks, and lines are.
+    has_paths: bool,
+    instructions: Exact,
+    distinct_paths: Exact,
+    distinct_edges: Exact,
+    functions_run: u64,
+    functions: FunctionTable,
+    gone: Gone,
+    changed: ChangedPaths,
+}
+
+/// By function of the page: its counts in the baseline.
+#[derive(Serialize, Default)]
+struct FunctionTable {
+    calls: Vec<Exact>,
+    instructions: Vec<Exact>,
+    /// Why the baseline has no such function: 0 if it has, 1 if no function of this name has
+    /// counters, 2 if its graph is another one.
+    missing: Vec<u8>,
+}
+
+/// Functions that ran in the baseline and not in the run.
+#[derive(Serialize, Default)]
+struct Gone {
+    names: Vec<String>,
+    files: Vec<usize>,
+    lines: Vec<u32>,
+    instructions: Vec<Exact>,
+    /// 0 if the run has the function, 1 and 2 as for `missing`.
+    missing: Vec<u8>,
+}
+
+/// The paths whose executed instructions differ most. Each field has a value for each path.
+#[derive(Serialize, Default)]
+struct ChangedPaths {
+    functions: Vec<usize>,
+    numbers: Vec<Exact>,
+    routes: Vec<String>,
+    counts: Vec<Exact>,
+    before: Vec<Exact>,
+    instructions: Vec<Exact>,
+}
+
+impl<'a> Compared<'a> {
+    pub(super) fn new(run: &RunProfile, baseline: Baseline<'a>, names: &Filter<'_>) -> Self {
+        Compared {
+            projection: project(run, baseline.run, &|function| names.name(function)),
+            baseline,
+        }
+    }
+
+    /// The counts of the baseline on the functions of the run.
+    pub(super) fn profile(&self) -> &RunProfile {
+        &self.projection.profile
+    }
+
+    /// What the baseline has of a function. `None` if it does not have it.
+    pub(super) fn before(&self, id: FunctionId) -> Option<Before<'_>> {
+        Some(Before {
+            function: self.function(id),
+            counterpart: self.projection.functions[id.index()].ok()?,
+        })
+    }
+
+    fn function(&self, id: FunctionId) -> &Function {
+        self.projection.profile.function(id)
+    }
+
+    fn has_paths(&self, run: &RunProfile) -> bool {
+        run.unit() == Unit::Paths && self.baseline.run.unit() == Unit::Paths
+    }
+
+    /// The head. `ids` are the functions of the page.
+    pub(super) fn head(
+        &self,
+        run: &RunProfile,
+        ids: &[FunctionId],
+        names: &Filter<'_>,
+        files: &mut FileTable<'_>,
+        options: &Options<'_>,
+    ) -> BaselineHead<'a> {
+        let coverage = coverage(self.baseline.run);
+        let mut functions = FunctionTable::default();
+        for &id in ids {
+            let flow = self.function(id).flow();
+            functions.calls.push(flow.calls.into());
+            functions.instructions.push(flow.instructions.into());
+            let missing = self.projection.functions[id.index()].err();
+            functions.missing.push(missing.map_or(0, why));
+        }
+        BaselineHead {
+            title: self.baseline.title,
+            has_paths: self.has_paths(run),
+            instructions: coverage.instructions.into(),
+            distinct_paths: coverage.distinct_paths.into(),
+            distinct_edges: coverage.distinct_edges.into(),
+            functions_run: coverage.run,
+            functions,
+            gone: self.gone(run, names, files),
+            changed: match self.has_paths(run) {
+                true => self.changed(run, ids, options),
+                false => ChangedPaths::default(),
+            },
+        }
+    }
+
+    /// The functions that ran only in the baseline, those with the most instructions first.
+    fn gone(&self, run: &RunProfile, names: &Filter<'_>, files: &mut FileTable<'_>) -> Gone {
+        let baseline = self.baseline.run;
+        let without = self.projection.gone.iter();
+        let without = without
+            .filter(|(id, _)| names.keeps(baseline, *id))
+            .map(|&(id, reason)| (baseline.function(id), baseline.function(id), why(reason)));
+        let quiet = run.ids().filter(|(id, function)| {
+            !function.ran() && self.function(*id).ran() && names.keeps(run, *id)
+        });
+        let quiet = quiet.map(|(id, function)| (function, self.function(id), 0));
+        let mut all: Vec<(&Function, &Function, u8)> = without.chain(quiet).collect();
+        all.sort_by_key(|(_, before, _)| Reverse(before.flow().instructions));
+        let mut gone = Gone::default();
+        for (function, before, missing) in all {
+            gone.names.push(names.name(function).to_string());
+            gone.files.push(files.index(&function.map.file));
+            gone.lines.push(function.map.line);
+            gone.instructions.push(before.flow().instructions.into());
+            gone.missing.push(missing);
+        }
+        gone
+    }
+
+    fn changed(&self, run: &RunProfile, ids: &[FunctionId], options: &Options<'_>) -> ChangedPaths {
+        let mut all = Vec::new();
+        for (index, &id) in ids.iter().enumerate() {
+            let (now, before) = (run.function(id), self.function(id));
+            let Some(graph) = now.graph() else {
+                continue;
+            };
+            let merged = merged(&now.counts, &before.counts);
+            let paths: Vec<(PathId, Count)> = merged
+                .iter()
+                .map(|&(path, _)| (path, Count::ZERO))
+                .collect();
+            let mut both = merged.iter().map(|&(_, counts)| counts);
+            graph.measure(&now.map, &paths, |path| {
+                let [count, before] = both.next().expect("a count for each path");
+                let change = count.0.abs_diff(before.0).saturating_mul(path.instructions);
+                if change > 0 {
+                    all.push((change, index, path.path, [count, before], path.instructions));
+                }
+            });
+        }
+        all.sort_by_key(|&(change, index, path, ..)| (Reverse(change), index, path));
+        all.truncate(LISTED);
+        let routes = Routes::new(run, options);
+        let mut changed = ChangedPaths::default();
+        for (_, index, path, [count, before], instructions) in all {
+            changed.functions.push(index);
+            changed.numbers.push(path.0.into());
+            changed.routes.push(routes.route(ids[index], path));
+            changed.counts.push(count.into());
+            changed.before.push(before.into());
+            changed.instructions.push(instructions.into());
+        }
+        changed
+    }
+}
+
+fn why(why: Why) -> u8 {
+    match why {
+        Why::Missing => 1,
+        Why::Changed => 2,
+    }
+}
+
+/// The paths of both lists, which are sorted, with their counts in each.
+fn merged(a: &[(PathId, Count)], b: &[(PathId, Count)]) -> Vec<(PathId, [Count; 2])> {
+    let mut merged = Vec::with_capacity(a.len().max(b.len()));
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+    loop {
+        let next = [a.peek(), b.peek()]
+            .into_iter()
+            .flatten()
+            .map(|&&(path, _)| path);
+        let Some(path) = next.min() else {
+            return merged;
+        };
+        let count =
+            |entry: Option<&(PathId, Count)>| entry.map_or(Count::ZERO, |&(_, count)| count);
+        let counts = [
+            count(a.next_if(|&&(other, _)| other == path)),
+            count(b.next_if(|&&(other, _)| other == path)),
+        ];
+        merged.push((path, counts));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::merged;
+    use holloway_format::{Count, PathId};
+
+    #[test]
+    fn paths_of_both_lists_are_merged() {
+        let list = |paths: &[u64]| -> Vec<(PathId, Count)> {
+            paths
+                .iter()
+                .map(|&path| (PathId(path), Count(10 + path)))
+                .collect()
+        };
+        let merged = merged(&list(&[1, 4]), &list(&[0, 4]));
+        let counts = |a, b| [Count(a), Count(b)];
+        assert_eq!(
+            merged,
+            [
+                (PathId(0), counts(0, 10)),
+                (PathId(1), counts(11, 0)),
+                (PathId(4), counts(14, 14))
+            ]
+        );
+    }
+}

@@ -535,7 +535,9 @@ async function checkComparison() {
     const id = Number(path.slice(1));
     assert.equal(title, both(countOf(fn.paths, id), countOf(before.paths, id)), path);
   }
-  const edges = await tab.$$eval(".graph .edge title", (all) => all.map((each) => each.textContent));
+  const edges = await tab.$$eval(".graph .edge title", (all) =>
+    all.map((each) => each.textContent),
+  );
   assert.ok(edges.length > 8);
   const sum = (list, from, to) =>
     list.edges
@@ -564,7 +566,9 @@ async function checkComparison() {
   // Edges are compared if only one of the runs has paths.
   const mixed = await open("mixed.html");
   assert.equal(await mixed.locator("#overview .panel").count(), 1);
-  const same = await mixed.$$eval("#overview .change", (all) => all.map((each) => each.textContent));
+  const same = await mixed.$$eval("#overview .change", (all) =>
+    all.map((each) => each.textContent),
+  );
   assert.ok(same.length > 3 && same.every((text) => text === "same"), same.join());
   await mixed.context().close();
 }

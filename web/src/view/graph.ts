@@ -233,8 +233,7 @@ export class GraphPane {
       ? this.context.textOf(graph.scopes[first.scope]?.file ?? -1, first.line).trim()
       : "";
     const before = graph.before?.[block];
-    const difference =
-      before === undefined || before === count ? null : change(count, before);
+    const difference = before === undefined || before === count ? null : change(count, before);
     const room = difference ? 24 - difference.text.length : 25;
     const group = shape(
       "g",

@@ -78,7 +78,12 @@ export class Overview {
       element(
         "section",
         { class: "panel", "aria-labelledby": "functions-title" },
-        element("h2", { id: "functions-title" }, baseline ? "Functions " : "Hottest functions ", this.functionCount),
+        element(
+          "h2",
+          { id: "functions-title" },
+          baseline ? "Functions " : "Hottest functions ",
+          this.functionCount,
+        ),
         baseline && this.order,
         columns(...names),
         this.functions.root,
@@ -87,7 +92,12 @@ export class Overview {
         element(
           "section",
           { class: "panel", "aria-labelledby": "paths-title" },
-          element("h2", { id: "paths-title" }, baseline ? "Paths " : "Hottest paths ", this.pathCount),
+          element(
+            "h2",
+            { id: "paths-title" },
+            baseline ? "Paths " : "Hottest paths ",
+            this.pathCount,
+          ),
           columns(...pathNames),
           this.paths.root,
         ),

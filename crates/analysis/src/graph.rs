@@ -101,6 +101,11 @@ impl Graph {
         })
     }
 
+    /// The numbering of the paths.
+    pub(crate) fn numbering(&self) -> &Numbering {
+        &self.numbering
+    }
+
     /// Number of paths of the function.
     pub fn path_count(&self) -> u64 {
         self.numbering.path_count()

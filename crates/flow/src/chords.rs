@@ -58,6 +58,34 @@ impl Chords {
             let (from, to) = (shape.sources[edge.index()], shape.targets[edge.index()]);
             tree[edge.index()] = sets.join(from as usize, to as usize);
         }
+        Self::of_tree(numbering, tree)
+    }
+
+    /// The increments of known chords, such as those of [`Probes`](crate::Probes). `None` if the
+    /// other edges of the numbering are no spanning tree.
+    #[must_use]
+    pub fn of_chords(numbering: &Numbering, chords: &[DagEdgeId]) -> Option<Self> {
+        let shape = &numbering.shape;
+        let mut tree = vec![true; shape.edges.len()];
+        for chord in chords {
+            *tree.get_mut(chord.index())? = false;
+        }
+        let mut sets = Sets::new(shape.nodes.len());
+        sets.join(shape.exit, shape.entry);
+        // A tree of n nodes has n − 1 edges, and one of them is EXIT→ENTRY.
+        let mut missing = shape.nodes.len().checked_sub(2)?;
+        for edge in shape.edge_ids().filter(|edge| tree[edge.index()]) {
+            let (from, to) = (shape.sources[edge.index()], shape.targets[edge.index()]);
+            if !sets.join(from as usize, to as usize) {
+                return None;
+            }
+            missing = missing.checked_sub(1)?;
+        }
+        (missing == 0).then(|| Self::of_tree(numbering, tree))
+    }
+
+    fn of_tree(numbering: &Numbering, tree: Vec<bool>) -> Self {
+        let shape = &numbering.shape;
         let potentials = potentials(numbering, &tree);
         let increments = shape.edge_ids().map(|edge| {
             let from = potentials[shape.sources[edge.index()] as usize];
@@ -67,10 +95,16 @@ impl Chords {
                 .wrapping_sub(to)
         });
         Self {
-            tree,
             increments: increments.collect(),
+            tree,
             potentials,
         }
+    }
+
+    /// The chords, in order.
+    pub(crate) fn chords(&self) -> Vec<DagEdgeId> {
+        let edges = (0..self.tree.len()).map(DagEdgeId::new);
+        edges.filter(|&edge| self.is_chord(edge)).collect()
     }
 
     /// Whether an edge is a chord: off the tree.

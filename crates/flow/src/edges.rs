@@ -180,6 +180,7 @@ impl EdgeCounters {
         Probes {
             entry: Vec::new(),
             edges,
+            chords: Vec::new(),
         }
     }
 

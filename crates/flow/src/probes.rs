@@ -99,6 +99,9 @@ pub struct Probes {
     pub entry: Vec<Action>,
     /// Actions on edges, in order of the edge ids. Edges without actions are not listed.
     pub edges: Vec<(EdgeId, EdgeProbe)>,
+    /// The edges of the dag off the spanning tree, in order: the actions add only their increments
+    /// ([`Chords::of_chords`]). Empty if edges are counted.
+    pub chords: Vec<DagEdgeId>,
 }
 
 /// An error: pinned edges would have to carry an increment.
@@ -286,7 +289,10 @@ fn place_probes(
     chords: &Chords,
 ) -> Probes {
     let shape = &numbering.shape;
-    let mut probes = Probes::default();
+    let mut probes = Probes {
+        chords: chords.chords(),
+        ..Probes::default()
+    };
     if regions.done[shape.entry] {
         probes.entry.push(Action::Count {
             base: CountBase::Zero,

@@ -170,6 +170,12 @@ fn pp_slides_event_counting_increments() {
         [false, true, false, false, true, false, true, true, true]
     );
     assert_eq!(increments, [1, 0, 3, 5, 0, -1, 0, 0, 0]);
+    // The increments follow from the chords alone.
+    let known = [0, 2, 3, 5].map(DagEdgeId);
+    assert_eq!(Chords::of_chords(&numbering, &known), Some(chords));
+    // EF and FX are enough for F and X, so AB is missing.
+    let too_many = [0, 1, 2, 3, 5].map(DagEdgeId);
+    assert_eq!(Chords::of_chords(&numbering, &too_many), None);
 }
 
 /// No path needs more than one probe here, which is the point of Figure 9 of the paper.

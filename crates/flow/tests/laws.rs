@@ -153,6 +153,15 @@ fn check_chords(numbering: &Numbering, weights: &[u64]) {
     let chords = Chords::new(numbering, &weights);
     let blocks: BTreeSet<_> = edges.iter().flat_map(|edge| [edge.from, edge.to]).collect();
     let ids = || (0..).map(DagEdgeId).take(edges.len());
+    let off_tree: Vec<DagEdgeId> = ids().filter(|&id| chords.is_chord(id)).collect();
+    if !edges.is_empty() {
+        assert_eq!(
+            Chords::of_chords(numbering, &off_tree),
+            Some(chords.clone())
+        );
+        // One chord fewer closes a cycle.
+        assert_eq!(Chords::of_chords(numbering, &off_tree[1..]), None);
+    }
     assert!(ids().all(|id| chords.is_chord(id) || chords.increment(id) == 0));
     if !edges.is_empty() {
         // A tree of n nodes has n − 1 edges, and one of them is EXIT→ENTRY.

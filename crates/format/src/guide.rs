@@ -9,7 +9,7 @@
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWGUIDE"
-//!      8    4  format version, 4
+//!      8    4  format version, 5
 //!     12    4  n: number of functions
 //!     16    …  n functions, ascending by name and hash:
 //!              v length of the linkage name, name (UTF-8)  8 bytes hash  v edges, v count of each

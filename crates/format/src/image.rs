@@ -3,7 +3,7 @@
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWIMMAP"
-//!      8    4  format version, 4
+//!      8    4  format version, 5
 //!     12    4  kind of profile
 //!     16   16  build id: the first 16 bytes of the blake3 hash of all other bytes, in order
 //!     32    4  m: number of modules

@@ -8,7 +8,7 @@
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWMODUL"
-//!      8    4  format version, 4
+//!      8    4  format version, 5
 //!     12    4  n: number of functions
 //!     16    8  bytes of the module's counters in a thread's block
 //!     24    4  s: number of strings
@@ -35,7 +35,8 @@
 //! Version 2 is the same, except that function records end before the number of selects. The parser
 //! treats the missing lists as empty. Maps of version 2 do not record leaks, so
 //! [`ImageMap::leaks_unknown`] is true. In version 3, a function without a list of leaks has no
-//! leaks. Version 3 is the same, except that function records end before the facts.
+//! leaks. Version 3 is the same, except that function records end before the facts. Version 4 is
+//! the same, except that it does not mark the chords.
 //!
 //! [`ImageMap::leaks_unknown`]: crate::ImageMap::leaks_unknown
 //!
@@ -59,6 +60,7 @@
 //!                1 byte: kind + 4 × outcome + 128 if a place follows
 //!                [z case value]  [place]
 //! if paths are counted, list of dag edges: 1 byte: kind + 4 if its ends follow
+//!                + 8 if it is a chord (off the spanning tree)
 //!                z edge - (previous edge + 1), or v block
 //!                [v from  v to]  v value
 //! if edges are counted, lists of counted and of tree edges: z edge - (previous edge + 1)

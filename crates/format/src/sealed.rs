@@ -4,7 +4,7 @@
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWSEALD"
-//!      8    4  format version, 4
+//!      8    4  format version, 5
 //!     12    4  kind of data
 //!     16   16  build id of the image
 //!     32    4  process id                 36  4  parent's process id

@@ -3,7 +3,7 @@
 use crate::error::FormatError;
 
 /// Version of fragments, image maps, sealed profiles, and guides.
-pub const MAP_VERSION: u32 = 4;
+pub const MAP_VERSION: u32 = 5;
 /// The oldest version that is still read, because users keep runs that older versions recorded.
 const OLDEST_VERSION: u32 = 2;
 /// The first version that records leaks: blocks where frames may be left uncounted.

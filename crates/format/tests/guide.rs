@@ -48,7 +48,7 @@ fn counts_of_equal_functions_are_added_up() {
 fn the_example_of_the_layout() {
     let guide: Guide = [function("f", 0, &[300, 0])].into_iter().collect();
     let bytes = guide.encode();
-    let mut expected = b"HLWGUIDE\x04\0\0\0\x01\0\0\0".to_vec();
+    let mut expected = b"HLWGUIDE\x05\0\0\0\x01\0\0\0".to_vec();
     expected.extend([1, b'f', 0, 0, 0, 0, 0, 0, 0, 0, 2, 0xac, 2, 0]);
     assert_eq!(bytes[..bytes.len() - 4], expected);
     let mut old = bytes.clone();
@@ -67,7 +67,7 @@ fn other_files_are_rejected() {
         Guide::decode(&bytes),
         Err(FormatError::Version {
             found: 7,
-            reads: 2..=4
+            reads: 2..=5
         })
     );
 }

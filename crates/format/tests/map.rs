@@ -234,7 +234,7 @@ fn errors_name_the_version_of_the_file() {
     let error = decode_image(&bytes).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "format 7, this holloway reads 2-4; record it again"
+        "format 7, this holloway reads 2-5; record it again"
     );
     assert_eq!(
         decode_image(b"\x7fELF\x02\x01\x01\0").unwrap_err(),
@@ -287,7 +287,7 @@ fn the_example_of_edge_counters() {
 #[test]
 fn the_example_of_the_image_layout() {
     let (bytes, id) = encode_image(Kind::Paths, "x", &[]);
-    let mut expected = b"HLWIMMAP\x04\0\0\0\0\0\0\0".to_vec();
+    let mut expected = b"HLWIMMAP\x05\0\0\0\0\0\0\0".to_vec();
     expected.extend_from_slice(&id);
     expected.extend_from_slice(&[
         0, 0, 0, 0, 1, 0, 0, 0, 0x39, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b'x',
@@ -420,11 +420,11 @@ fn maps_of_version_2_are_read() {
     assert!(old.leaks_unknown && !new.leaks_unknown);
     assert!(old.damage.is_empty(), "{:?}", old.damage);
     assert_eq!(old.modules, new.modules);
-    for version in [1, 5] {
+    for version in [1, 6] {
         let mut bytes = small_modules()[0].encode();
         bytes[8] = version;
         repair::fragment(&mut bytes);
-        let (found, reads) = (version.into(), 2..=4);
+        let (found, reads) = (version.into(), 2..=5);
         let expected = Err(FormatError::Version { found, reads });
         assert_eq!(ModuleMap::decode(&bytes), expected);
     }

@@ -325,7 +325,7 @@ fn sealed_profiles_of_version_2_are_read() {
     let map = map();
     let profile = read_profile(&writer(&map).finish(), &map).unwrap();
     let mut sealed = write_sealed(&profile);
-    assert_eq!(sealed[8], 4);
+    assert_eq!(sealed[8], 5);
     sealed[8] = 2;
     repair::sealed_profile(&mut sealed);
     assert_eq!(read_profile(&sealed, &map), Ok(profile));
@@ -351,7 +351,7 @@ fn other_files_and_versions_are_rejected() {
     let abi = holloway_abi::ABI_VERSION;
     let version = |found, reads| FormatError::Version { found, reads };
     check(&raw, version(7, holloway_abi::OLDEST_ABI_VERSION..=abi));
-    check(&sealed, version(9, 2..=4));
+    check(&sealed, version(9, 2..=5));
     raw[8] = abi as u8;
     raw[12] = 9;
     assert_eq!(

@@ -5,7 +5,7 @@ use holloway_abi::Kind;
 use holloway_analysis::RunProfile;
 use holloway_flow::{
     BlockId, Cfg, Dag, DagEdge, DagEdgeId, DagEdgeKind, Edge, EdgeCounters, EdgeId, EdgeKind,
-    Numbering, PathId, SuccessorOrder,
+    Numbering, PathId, Probes, SuccessorOrder, estimate_weights,
 };
 use holloway_format::{
     BlockMap, CaseNames, Count, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts,
@@ -266,6 +266,9 @@ pub fn count_paths(
 ) -> Option<FunctionMap> {
     let cfg = cfg(map);
     let numbering = Numbering::new(&cfg, Dag::new(&cfg).ok()?, order, limit).ok()?;
+    let weights = estimate_weights(&cfg, &[]);
+    let probes = Probes::new(&cfg, &numbering, &weights, &[]);
+    let chords = probes.map_or_else(|_| Vec::new(), |probes| probes.chords);
     let dag = (0u32..).zip(numbering.dag_edges());
     let dag = dag.map(|(index, edge)| DagEdgeMap {
         from: edge.from.0,
@@ -285,6 +288,7 @@ pub fn count_paths(
         },
         path_count: numbering.path_count(),
         dag: dag.collect(),
+        chords: chords.iter().map(|edge| edge.0).collect(),
         ..map.clone()
     })
 }
@@ -301,6 +305,7 @@ pub fn count_edges(map: &FunctionMap, weights: &[u64]) -> Option<FunctionMap> {
         },
         path_count: 0,
         dag: Vec::new(),
+        chords: Vec::new(),
         counted: numbers(counters.counted()),
         tree: numbers(counters.tree()),
         ..map.clone()

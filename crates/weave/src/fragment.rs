@@ -67,6 +67,7 @@ pub(crate) fn function_map<'m>(
         blocks,
         edges,
         dag: Vec::new(),
+        chords: Vec::new(),
         counted: Vec::new(),
         tree: Vec::new(),
         scopes,
@@ -85,6 +86,7 @@ pub(crate) fn function_map<'m>(
         PlannedCounts::Paths(numbering) => {
             map.path_count = numbering.path_count();
             map.dag = dag(numbering);
+            map.chords = plan.probes.chords.iter().map(|edge| edge.0).collect();
         }
         PlannedCounts::Edges(counters) => {
             map.counted = counters.counted().iter().map(|edge| edge.0).collect();

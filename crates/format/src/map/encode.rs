@@ -7,7 +7,7 @@ use crate::map::contents::put_contents;
 use crate::map::facts::put_facts;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeMap, Outcome};
-use crate::map::layout::{FRAGMENT_MAGIC, IN_SOURCE_ORDER, WITH_VALUES};
+use crate::map::layout::{CHORD, FRAGMENT_MAGIC, IN_SOURCE_ORDER, WITH_VALUES};
 use crate::map::loads::put_loads;
 use crate::map::loops::put_loops;
 use crate::map::module::ModuleMap;
@@ -232,16 +232,21 @@ fn put_edges(out: &mut Vec<u8>, edges: &[EdgeMap], last_line: &mut u32) {
 fn put_dag(out: &mut Vec<u8>, function: &FunctionMap) {
     put(out, function.dag.len() as u64);
     let mut next = 0u32;
-    for &DagEdgeMap {
-        from,
-        to,
-        kind,
-        value,
-    } in &function.dag
-    {
+    let mut chords = function.chords.iter().peekable();
+    for (number, edge) in (0u32..).zip(&function.dag) {
+        let &DagEdgeMap {
+            from,
+            to,
+            kind,
+            value,
+        } = edge;
+        let chord = match chords.next_if_eq(&&number) {
+            Some(_) => CHORD,
+            None => 0,
+        };
         let has_implied_ends = function.implied_ends(kind) == Some((from, to));
         let (code, index) = kind.code();
-        out.push(code | u8::from(!has_implied_ends) << 2);
+        out.push(code | u8::from(!has_implied_ends) << 2 | chord);
         if matches!(kind, DagKind::Start(_)) {
             put(out, index.into());
         } else {

@@ -45,6 +45,9 @@ pub struct FunctionMap {
     /// The edges of the acyclic graph, with the values that number its paths. Empty if edges are
     /// counted.
     pub dag: Vec<DagEdgeMap>,
+    /// The numbers of the dag edges off the spanning tree, in order. Only these edges change the
+    /// path register. Empty if edges are counted, or if an earlier version wrote the map.
+    pub chords: Vec<u32>,
     /// The edge of each counter. Empty if paths are counted.
     pub counted: Vec<u32>,
     /// The edges without counters. Propagation derives their counts from the last edge of this list

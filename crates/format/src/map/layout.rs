@@ -7,3 +7,5 @@ pub const FRAGMENT_MAGIC: [u8; 8] = *b"HLWMODUL";
 pub(super) const IN_SOURCE_ORDER: u8 = 4;
 /// Kind of counters: counted edges, and the head of a hash table of values.
 pub(super) const WITH_VALUES: u8 = 8;
+/// Flag in the byte with the kind of a dag edge: the edge is off the spanning tree.
+pub(super) const CHORD: u8 = 8;

@@ -10,7 +10,7 @@ use crate::map::counters::FunctionCounters;
 use crate::map::facts::read_facts;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, Outcome, implied_ends};
-use crate::map::layout::{IN_SOURCE_ORDER, WITH_VALUES};
+use crate::map::layout::{CHORD, IN_SOURCE_ORDER, WITH_VALUES};
 use crate::map::loads::read_loads;
 use crate::map::loops::read_loops;
 use crate::map::place::{Places, Scope, read_place};
@@ -46,7 +46,8 @@ pub(super) fn read_function(
         blocks.push(read_block(cursor, &mut places)?);
     }
     let edges = read_edges(cursor, block_count, &mut places)?;
-    let (mut dag, mut counted, mut tree) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut dag, mut chords) = (Vec::new(), Vec::new());
+    let (mut counted, mut tree) = (Vec::new(), Vec::new());
     if let Counters::Edges { len, .. } = counters {
         let offset = cursor.offset();
         counted = read_list(cursor, edges.len(), "number of counted edges")?;
@@ -55,7 +56,7 @@ pub(super) fn read_function(
             return Err(FormatError::Counters { offset });
         }
     } else {
-        dag = read_dag(cursor, block_count, &edges, (entry, exit))?;
+        (dag, chords) = read_dag(cursor, block_count, &edges, (entry, exit))?;
     }
     let loads = read_loads(cursor, block_count, &mut places)?;
     let (selects, loops) = read_loops(cursor, block_count, &mut places)?;
@@ -82,6 +83,7 @@ pub(super) fn read_function(
         blocks,
         edges,
         dag,
+        chords,
         counted,
         tree,
         scopes,
@@ -280,14 +282,15 @@ fn read_dag(
     blocks: usize,
     edges: &[EdgeMap],
     (entry, exit): (u32, u32),
-) -> Result<Vec<DagEdgeMap>, FormatError> {
+) -> Result<(Vec<DagEdgeMap>, Vec<u32>), FormatError> {
     let count = cursor.count(3, "number of dag edges")?;
     let mut dag = Vec::with_capacity(count);
+    let mut chords = Vec::new();
     let mut next = 0u32;
     for _ in 0..count {
         let offset = cursor.offset();
         let code = cursor.u8()?;
-        if code > 7 {
+        if code >= 2 * CHORD {
             return Err(FormatError::Code {
                 what: "kind of dag edge",
                 code: code.into(),
@@ -313,6 +316,9 @@ fn read_dag(
                 cursor.index(blocks, "target of a dag edge")?,
             )
         };
+        if code & CHORD != 0 {
+            chords.push(dag.len() as u32);
+        }
         dag.push(DagEdgeMap {
             from,
             to,
@@ -320,5 +326,5 @@ fn read_dag(
             value: cursor.var()?,
         });
     }
-    Ok(dag)
+    Ok((dag, chords))
 }

@@ -164,7 +164,8 @@ prop_compose! {
         let loads = loads.into_iter().map(|(block, place, shape)| Load { block, place, shape }).collect();
         let loops = loops.into_iter().map(|(head, start, copies, peeled, [vectorized, must_progress])| LoopMap { head, start, copies, peeled, vectorized, must_progress }).collect();
         let cases = cases.into_iter().map(|(edge, names)| CaseNames { edge, names }).collect();
-        let mut function = FunctionMap { entry, exit, blocks, edges: edges_, dag, scopes, loads, selects, loops, cases, in_source_order, ..FunctionMap::default() };
+        let chords = (0..dag.len() as u32).filter(|edge| edge % 3 != selects % 3).collect();
+        let mut function = FunctionMap { entry, exit, blocks, edges: edges_, dag, chords, scopes, loads, selects, loops, cases, in_source_order, ..FunctionMap::default() };
         for index in 0..function.dag.len() {
             // Half of the functions have the ends of dag edges that the weaver usually writes.
             if let (true, Some((from, to))) = (imply, function.implied_ends(function.dag[index].kind)) {
@@ -211,6 +212,7 @@ pub(crate) fn function() -> impl Strategy<Value = FunctionMap> {
             };
             if let Counters::Edges { len, .. } = &mut function.counters {
                 function.dag.clear();
+                function.chords.clear();
                 let edges = 0..function.edges.len() as u32;
                 (function.counted, function.tree) = edges
                     .rev()
@@ -417,6 +419,7 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
             BlockMap::default(),
         ],
         dag: dag.collect(),
+        chords: Vec::new(),
         counted: Vec::new(),
         tree: Vec::new(),
         edges,

@@ -28,7 +28,7 @@ use crate::reason::Reason;
 pub(crate) struct Plan<'m> {
     pub(crate) lowered: LoweredFunction<'m>,
     pub(crate) counts: PlannedCounts,
-    pub(super) probes: Probes,
+    pub(crate) probes: Probes,
     /// By edge of the graph: how often control takes it, measured or estimated.
     pub(super) weights: Vec<u64>,
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use holloway_flow::{
-    BlockId, Cfg, DagEdge, DagEdgeKind, Edge, EdgeCounters, EdgeFlow, EdgeId, EdgeKind, Numbering,
-    PathId, edge_counts,
+    BlockId, Cfg, Chords, DagEdge, DagEdgeId, DagEdgeKind, Edge, EdgeCounters, EdgeFlow, EdgeId,
+    EdgeKind, Numbering, PathId, edge_counts,
 };
 use holloway_format::{Counters, DagKind, FunctionMap};
 
@@ -45,6 +45,15 @@ pub fn numbering(function: &FunctionMap) -> Numbering {
     let (entry, exit) = (BlockId(function.entry), BlockId(function.exit));
     let numbering = Numbering::from_parts(entry, exit, dag.collect()).unwrap();
     assert_eq!(numbering.path_count(), function.path_count);
+    let chords: Vec<DagEdgeId> = function
+        .chords
+        .iter()
+        .map(|&edge| DagEdgeId(edge))
+        .collect();
+    assert!(
+        Chords::of_chords(&numbering, &chords).is_some(),
+        "the map marks the edges off a spanning tree"
+    );
     numbering
 }
 

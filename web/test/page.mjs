@@ -223,6 +223,21 @@ async function checkText(tab) {
   assert.ok(policy.startsWith("default-src 'none'"));
 }
 
+/** The chords of the graph have increments on request. */
+async function checkChords(tab, fn) {
+  await show(tab, encodeURIComponent(fn.name));
+  await tab.locator("label", { hasText: "chords" }).click();
+  await tab.locator("label", { hasText: "values" }).click();
+  const [chords, increments, values] = await Promise.all(
+    [".edge.chord", ".edge-increment", ".edge-value"].map((name) => tab.locator(name).count()),
+  );
+  assert.ok(increments > 0 && chords === increments, `${chords} chords, ${increments} increments`);
+  assert.ok(values > 0);
+  await checkAccessibility(tab, "chords");
+  await tab.locator("label", { hasText: "chords" }).click();
+  assert.equal(await tab.locator(".edge.chord").count(), 0);
+}
+
 async function checkKeys(tab) {
   await tab.focus(".paths-pane [role=listbox]");
   await tab.keyboard.press("Home");
@@ -259,6 +274,7 @@ async function checkPage(colorScheme) {
   await checkMargin(tab);
   await checkMarks(tab, fn);
   await checkText(tab);
+  await checkChords(tab, fn);
   await show(tab, encodeURIComponent(fn.name));
   await checkKeys(tab);
   await tab.context().close();

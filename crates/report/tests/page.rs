@@ -8,6 +8,7 @@ use std::io::Read;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
+use holloway_analysis::increments::{Increment, Increments};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::{LookAhead, Sequitur, Terminal, Trace};
 use holloway_analysis::{CountBasis, RunProfile};
@@ -110,6 +111,31 @@ fn the_numbers_of_a_page_are_those_of_the_json_report() {
     assert_eq!(head["hot"]["numbers"][0], hottest["id"]);
     assert_eq!(head["hot"]["counts"][0], hottest["count"]);
     assert_eq!(head["hot"]["instructions"][0], hottest["instructions"]);
+}
+
+#[test]
+fn the_increments_of_a_page_are_those_of_the_chords() {
+    let run = slide_run();
+    let function = &run.functions[0];
+    let graph = function.graph().unwrap();
+    let increments = Increments::new(&function.map, graph);
+    let record = document(&page_of(&run, &Nothing)).remove(1);
+    let fields = record["increments"].as_array().unwrap();
+    assert_eq!(fields.len(), 2 * function.map.edges.len());
+    let mut chords = 0;
+    for (edge, terms) in increments.edges.iter().enumerate() {
+        for (term, field) in [terms.before, terms.after].iter().zip(&fields[2 * edge..]) {
+            match term.map(|term| term.increment) {
+                Some(Increment::Chord(increment)) => {
+                    chords += 1;
+                    assert_eq!(field, increment);
+                }
+                Some(Increment::Tree) | None => assert!(field.is_null()),
+                Some(Increment::Unknown) => panic!("the map marks its chords"),
+            }
+        }
+    }
+    assert!(chords > 0);
 }
 
 #[test]

@@ -58,6 +58,9 @@ export interface Head {
   parts: (keyof Parts)[];
 }
 
+/** How a function was found in the baseline, as `holloway diff` says it. */
+export type Pairing = "same" | "moved" | "renamed" | "changed" | "absent";
+
 /** The run with which the page compares its run. */
 export interface BaselineHead {
   title: string;
@@ -67,13 +70,14 @@ export interface BaselineHead {
   distinct_edges: Wire;
   functions_run: number;
   /** By function of the page. */
-  functions: { calls: Wire[]; instructions: Wire[]; missing: number[] };
+  functions: { calls: Wire[]; instructions: Wire[]; pairing: Pairing[] };
   gone: {
     names: string[];
     files: number[];
     lines: number[];
     instructions: Wire[];
-    missing: number[];
+    /** Whether the run's build has the function. */
+    is_known: number[];
   };
   changed: {
     functions: number[];
@@ -98,6 +102,7 @@ export interface FunctionWire {
   words: string[];
   dag: number[];
   values: Wire[];
+  increments: (Wire | null)[];
   paths: Wire[];
   predicted: Wire[];
   baseline: {

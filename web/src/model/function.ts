@@ -42,7 +42,7 @@ export class Reader {
         instructions: exact(table.instructions[index]!),
         calls: exact(table.calls[index]!),
         graph,
-        paths: new Paths(graph, wire.paths, wire.predicted, this.baselinePaths(wire)),
+        paths: new Paths(graph, wire.paths, wire.predicted, this.baselinePaths(wire, index)),
         before: this.before(index),
         otherPaths: wire.baseline?.other_paths ?? 0,
       };
@@ -54,9 +54,11 @@ export class Reader {
     return instructions === undefined ? null : exact(instructions);
   }
 
-  /** The paths of a function in the baseline. Null if paths are not compared. */
-  private baselinePaths(wire: FunctionWire): Wire[] | null {
-    return this.profile.head.baseline?.has_paths ? (wire.baseline?.paths ?? []) : null;
+  /** The paths of a function in the baseline. Null if they are not compared. */
+  private baselinePaths(wire: FunctionWire, index: number): Wire[] | null {
+    const { baseline } = this.profile.head;
+    const isCompared = baseline?.has_paths && baseline.functions.pairing[index] !== "changed";
+    return isCompared ? (wire.baseline?.paths ?? []) : null;
   }
 
   file(index: number): SourceFile {

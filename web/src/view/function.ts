@@ -2,6 +2,7 @@
 // it in all.
 
 import { exact, grouped, percent, plural } from "../data/numbers";
+import type { Pairing } from "../data/wire";
 import { change } from "../model/change";
 import type { ChosenPath, Reader, RanFunction } from "../model/function";
 import { isLeft } from "../model/paths";
@@ -12,6 +13,14 @@ import { element } from "./dom";
 import { GraphPane } from "./graph";
 import { PathsPane } from "./paths";
 import { SourcePane } from "./source";
+
+const PAIRINGS: Record<Pairing, string> = {
+  same: "",
+  moved: ", where it is in another file or module",
+  renamed: ", where it has another name",
+  changed: ", where its code is another one: only totals are compared",
+  absent: ", which does not have it",
+};
 
 export class FunctionView {
   readonly root: HTMLElement;
@@ -31,10 +40,13 @@ export class FunctionView {
     private readonly store: Store,
   ) {
     this.paths = new PathsPane(
+      reader.profile.about,
       (path) => this.choosePath(path),
       () => void this.copy(),
     );
+    const { about } = reader.profile;
     this.graph = new GraphPane({
+      about,
       textOf: (file, line) => this.textOf(file, line),
       choose: (block) => this.chooseBlock(block),
     });
@@ -185,8 +197,7 @@ export class FunctionView {
     const { baseline } = this.reader.profile.head;
     if (!baseline || fn.before === null) return [];
     const { sort, text } = change(fn.instructions, fn.before);
-    const missing = ["", "it has no counters there", "its graph is another one there"];
-    const why = missing[baseline.functions.missing[fn.index]!]!;
+    const pairing = PAIRINGS[baseline.functions.pairing[fn.index]!];
     const other =
       fn.otherPaths > 0 ? `, and ${plural(fn.otherPaths, "path")} that end elsewhere` : "";
     const title = `${grouped(fn.instructions)} instructions, ${grouped(fn.before)} in the baseline`;
@@ -194,7 +205,7 @@ export class FunctionView {
       element(
         "span",
         { class: `change ${sort}`, title },
-        why ? `not compared: ${why}` : `${text} against the baseline${other}`,
+        `${text} against the baseline${pairing}${other}`,
       ),
     ];
   }

@@ -273,8 +273,8 @@ export class Overview {
   /** A function that ran only in the baseline. */
   private goneRow(index: number): (Node | string)[] {
     const { baseline, files } = this.profile.head;
-    const { names, files: places, lines, instructions, missing } = baseline!.gone;
-    const why = ["", ", no counters in this run", ", another graph in this run"][missing[index]!]!;
+    const { names, files: places, lines, instructions, is_known } = baseline!.gone;
+    const why = is_known[index] ? "" : ", not in this build";
     return [
       element("span", { class: "share-cell" }, "gone"),
       ...this.comparedCells(0n, exact(instructions[index]!)),

@@ -34,7 +34,11 @@ export class PathsPane {
   /** The edges that all listed paths have. */
   private shared = new Set<DagEdge>();
 
-  constructor(choose: (path: bigint) => void, copy: () => void) {
+  constructor(
+    private readonly about: string,
+    choose: (path: bigint) => void,
+    copy: () => void,
+  ) {
     this.icicle = new Icicle((path) => choose(this.fn!.paths.numbers[path]!));
     this.rows = new Rows({
       name: "Paths",
@@ -156,7 +160,7 @@ export class PathsPane {
           path >= 0 ? percent(part, whole) : before > 0n ? "gone" : "◆ never ran",
         ),
       ),
-      element("span", { class: "number", title: grouped(count) }, brief(count)),
+      element("span", { class: "number", title: grouped(count) }, this.about + brief(count)),
       paths.isCompared &&
         element(
           "span",

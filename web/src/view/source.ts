@@ -118,8 +118,7 @@ export class SourcePane {
     if (line === 0) return [element("span", { class: "gap-text" }, text)];
     const count = this.source!.counts.get(line);
     const before = this.source!.before?.get(line);
-    const isCompared =
-      this.source!.before !== null && (count !== undefined || before !== undefined);
+    const isCompared = before !== undefined;
     const lit = this.lit.get(line);
     const order = lit?.steps.map((step) => step + 1) ?? [];
     const chips = order.length > 3 ? `${order.slice(0, 2).join(",")}…` : order.join(",");
@@ -144,7 +143,7 @@ export class SourcePane {
               ? ""
               : `${this.reader.profile.about}${grouped(count)} times`,
         },
-        count === undefined ? "" : brief(count),
+        count === undefined ? "" : this.reader.profile.about + brief(count),
       ),
       this.source!.before !== null && lineChange(isCompared, count ?? 0n, before ?? 0n),
       element("span", { class: "line-number" }, String(line)),

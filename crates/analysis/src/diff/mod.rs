@@ -11,6 +11,7 @@
 //! Cost: linear in functions and counted paths, plus sorting.
 
 mod matching;
+pub mod projection;
 
 use std::cmp::Reverse;
 use std::rc::Rc;

@@ -41,7 +41,7 @@ pub(crate) struct Group<'a> {
 
 impl<'a> Group<'a> {
     /// The copies, with their ids.
-    pub(super) fn copies(&self) -> &[(FunctionId, &'a Function)] {
+    pub(crate) fn copies(&self) -> &[(FunctionId, &'a Function)] {
         &self.functions
     }
 

@@ -24,8 +24,7 @@
 
 pub(crate) mod exits;
 pub(crate) mod groups;
-mod number;
-pub mod projection;
+pub(crate) mod number;
 pub(crate) mod same;
 mod sides;
 

@@ -4,12 +4,15 @@
 
 use holloway_abi::Unit;
 use holloway_analysis::coverage::coverage;
-use holloway_analysis::overlap::Why;
-use holloway_analysis::overlap::projection::{Counterpart, Projection, project};
+use holloway_analysis::diff::Pairing;
+use holloway_analysis::diff::projection::{Counterpart, Projection, project};
+use holloway_analysis::lines::{Lines, counts};
 use holloway_analysis::{Function, FunctionId, RunProfile};
 use holloway_format::{Count, PathId};
 use serde::Serialize;
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashSet};
+use std::ptr;
 
 use super::exact::Exact;
 use super::files::FileTable;
@@ -61,9 +64,8 @@ pub(super) struct BaselineHead<'a> {
 struct FunctionTable {
     calls: Vec<Exact>,
     instructions: Vec<Exact>,
-    /// Why the baseline has no such function: 0 if it has, 1 if no function of this name has
-    /// counters, 2 if its graph is another one.
-    missing: Vec<u8>,
+    /// How the function was found in the baseline: `same`, `moved`, `renamed`, `changed`, or `absent`.
+    pairing: Vec<&'static str>,
 }
 
 /// Functions that ran in the baseline and not in the run.
@@ -73,8 +75,8 @@ struct Gone {
     files: Vec<usize>,
     lines: Vec<u32>,
     instructions: Vec<Exact>,
-    /// 0 if the run has the function, 1 and 2 as for `missing`.
-    missing: Vec<u8>,
+    /// Whether the run's build has the function.
+    is_known: Vec<u8>,
 }
 
 /// The paths whose executed instructions differ most. Each field has a value for each path.
@@ -101,12 +103,36 @@ impl<'a> Compared<'a> {
         &self.projection.profile
     }
 
+    /// The counts of the baseline on the lines of the run's build. A line whose code is another one
+    /// in the baseline has none.
+    pub(super) fn lines(&self, names: &Filter<'_>) -> BTreeMap<String, Lines> {
+        let profile = self.profile();
+        let changed = profile.ids().filter(|(id, _)| self.is_changed(*id));
+        let changed: HashSet<*const Function> = changed
+            .map(|(_, function)| ptr::from_ref(function))
+            .collect();
+        counts(profile, &|function, scope| {
+            !changed.contains(&ptr::from_ref(function))
+                && names.keeps_scope(profile, function, scope)
+        })
+    }
+
+    /// Whether a function has another graph in the baseline.
+    fn is_changed(&self, id: FunctionId) -> bool {
+        let known = self.counterpart(id);
+        known.is_some_and(|known| known.pairing == Pairing::Changed)
+    }
+
     /// What the baseline has of a function. `None` if it does not have it.
     pub(super) fn before(&self, id: FunctionId) -> Option<Before<'_>> {
         Some(Before {
             function: self.function(id),
-            counterpart: self.projection.functions[id.index()].ok()?,
+            counterpart: self.counterpart(id)?,
         })
+    }
+
+    fn counterpart(&self, id: FunctionId) -> Option<Counterpart> {
+        self.projection.functions[id.index()]
     }
 
     fn function(&self, id: FunctionId) -> &Function {
@@ -129,11 +155,13 @@ impl<'a> Compared<'a> {
         let coverage = coverage(self.baseline.run);
         let mut functions = FunctionTable::default();
         for &id in ids {
-            let flow = self.function(id).flow();
-            functions.calls.push(flow.calls.into());
-            functions.instructions.push(flow.instructions.into());
-            let missing = self.projection.functions[id.index()].err();
-            functions.missing.push(missing.map_or(0, why));
+            let known = self.counterpart(id);
+            let of = |count: fn(Counterpart) -> Count| known.map_or(Count::ZERO, count);
+            functions.calls.push(of(|known| known.calls).into());
+            functions
+                .instructions
+                .push(of(|known| known.instructions).into());
+            functions.pairing.push(pairing(known));
         }
         BaselineHead {
             title: self.baseline.title,
@@ -155,22 +183,27 @@ impl<'a> Compared<'a> {
     fn gone(&self, run: &RunProfile, names: &Filter<'_>, files: &mut FileTable<'_>) -> Gone {
         let baseline = self.baseline.run;
         let without = self.projection.gone.iter();
-        let without = without
-            .filter(|(id, _)| names.keeps(baseline, *id))
-            .map(|&(id, reason)| (baseline.function(id), baseline.function(id), why(reason)));
-        let quiet = run.ids().filter(|(id, function)| {
-            !function.ran() && self.function(*id).ran() && names.keeps(run, *id)
+        let without = without.filter(|id| names.keeps(baseline, **id)).map(|&id| {
+            (
+                baseline.function(id),
+                baseline.function(id).flow().instructions,
+                0,
+            )
         });
-        let quiet = quiet.map(|(id, function)| (function, self.function(id), 0));
-        let mut all: Vec<(&Function, &Function, u8)> = without.chain(quiet).collect();
-        all.sort_by_key(|(_, before, _)| Reverse(before.flow().instructions));
+        let quiet = run.ids().filter_map(|(id, function)| {
+            let before = self.counterpart(id)?.instructions;
+            let is_gone = !function.ran() && before > Count::ZERO && names.keeps(run, id);
+            is_gone.then_some((function, before, 1))
+        });
+        let mut all: Vec<(&Function, Count, u8)> = without.chain(quiet).collect();
+        all.sort_by_key(|(_, before, _)| Reverse(*before));
         let mut gone = Gone::default();
-        for (function, before, missing) in all {
+        for (function, before, is_known) in all {
             gone.names.push(names.name(function).to_string());
             gone.files.push(files.index(&function.map.file));
             gone.lines.push(function.map.line);
-            gone.instructions.push(before.flow().instructions.into());
-            gone.missing.push(missing);
+            gone.instructions.push(before.into());
+            gone.is_known.push(is_known);
         }
         gone
     }
@@ -179,7 +212,7 @@ impl<'a> Compared<'a> {
         let mut all = Vec::new();
         for (index, &id) in ids.iter().enumerate() {
             let (now, before) = (run.function(id), self.function(id));
-            let Some(graph) = now.graph() else {
+            let Some(graph) = now.graph().filter(|_| !self.is_changed(id)) else {
                 continue;
             };
             let merged = merged(&now.counts, &before.counts);
@@ -212,10 +245,14 @@ impl<'a> Compared<'a> {
     }
 }
 
-fn why(why: Why) -> u8 {
-    match why {
-        Why::Missing => 1,
-        Why::Changed => 2,
+/// How a function was found in the baseline.
+fn pairing(known: Option<Counterpart>) -> &'static str {
+    match known.map_or(Pairing::Absent, |known| known.pairing) {
+        Pairing::Same => "same",
+        Pairing::Moved => "moved",
+        Pairing::Renamed => "renamed",
+        Pairing::Changed => "changed",
+        Pairing::Absent => "absent",
     }
 }
 

@@ -4,7 +4,7 @@
 use holloway_analysis::lines::Lines;
 use holloway_analysis::{FunctionId, RunProfile};
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::exact::Exact;
 use super::excerpts::{Excerpts, Ranges};
@@ -79,19 +79,18 @@ impl<'a> FileTable<'a> {
         run: &RunProfile,
         names: &Filter<'_>,
         ids: &[FunctionId],
-        baseline: Option<&RunProfile>,
+        before: Option<&BTreeMap<String, Lines>>,
     ) -> Vec<FileRecord> {
         let mut ranges = Ranges::default();
         for &id in ids {
             ranges.add_function(&run.function(id).map);
         }
         let counts = line_counts(run, names);
-        let before = baseline.map(|baseline| line_counts(baseline, names));
         let record = |file: &String| FileRecord {
             path: file.clone(),
             counts: fields(counts.get(file)),
             excerpts: ranges.excerpts(file, self.options.source),
-            baseline: before.as_ref().map(|before| fields(before.get(file))),
+            baseline: before.map(|before| fields(before.get(file))),
         };
         self.files.iter().map(record).collect()
     }

@@ -89,12 +89,12 @@ pub fn page(run: &RunProfile, subject: &Subject<'_>, options: &Options<'_>) -> i
         &mut files,
         options,
     );
-    let before = compared.as_ref().map(Compared::profile);
+    let before = compared.as_ref().map(|compared| compared.lines(&names));
     document.add(&head)?;
     for record in &records {
         document.add(record)?;
     }
-    for file in files.records(run, &names, &ids, before) {
+    for file in files.records(run, &names, &ids, before.as_ref()) {
         document.add(&file)?;
     }
     for (_, line) in &parts {

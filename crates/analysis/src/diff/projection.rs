@@ -1,10 +1,11 @@
 //! The counts of another run, a *baseline*, on the functions of a run: in their numbering of paths,
 //! on their edges, and thus on their source lines.
 //!
-//! Functions match as in [`overlap`](super). Of several copies of a function, those in modules of the
-//! same name match; the counts of a copy without such a match are added to another copy.
+//! Functions match as in [`diff`](super). If a function has another graph in the baseline, only its
+//! totals are known. Of several copies of a function, those in modules of the same name match; the
+//! counts of a copy without such a match are added to another copy.
 //!
-//! Cost: as for [`overlap`](super).
+//! Cost: as for [`diff`](super).
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -14,12 +15,12 @@ use holloway_abi::Unit;
 use holloway_flow::PathId;
 use holloway_format::{Count, EdgeKind, FunctionMap, Outcome};
 
-use super::groups::{Group, groups, match_up};
-use super::number::{Numbering, common_edges};
-use super::same::numbering;
-use super::sides::Why;
+use super::matching::{Pairing, match_functions};
 use crate::flow::{BlockFlow, Flow, add};
 use crate::join::add_up;
+use crate::overlap::groups::{Group, groups};
+use crate::overlap::number::{Numbering, common_edges};
+use crate::overlap::same::numbering;
 use crate::run::{Function, FunctionId, RunProfile};
 
 /// A baseline on the functions of a run.
@@ -28,21 +29,40 @@ pub struct Projection {
     /// The functions of the run, with the counts of the baseline. Paths have counts only if both
     /// runs counted paths.
     pub profile: RunProfile,
-    /// By function of the run: what the baseline has of it, or why it has nothing.
-    pub functions: Vec<Result<Counterpart, Why>>,
+    /// By function of the run: its counterpart in the baseline. `None` if there is none.
+    pub functions: Vec<Option<Counterpart>>,
     /// Functions of the baseline that ran and have no counterpart in the run, most instructions
     /// first.
-    pub gone: Vec<(FunctionId, Why)>,
+    pub gone: Vec<FunctionId>,
 }
 
-/// The counts of a baseline that a function cannot show.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// The counterpart of a function in a baseline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counterpart {
+    /// How it was found. A [changed](Pairing::Changed) function has no counts of paths, edges, and
+    /// blocks.
+    pub pairing: Pairing,
+    /// Times it was entered.
+    pub calls: Count,
+    /// Executed instructions.
+    pub instructions: Count,
     /// Number of paths that ran in the baseline and that this build of the function does not have,
     /// because its paths end elsewhere.
     pub other_paths: u64,
     /// Their executions.
     pub other_executions: Count,
+}
+
+impl Counterpart {
+    fn new(pairing: Pairing) -> Counterpart {
+        Counterpart {
+            pairing,
+            calls: Count::ZERO,
+            instructions: Count::ZERO,
+            other_paths: 0,
+            other_executions: Count::ZERO,
+        }
+    }
 }
 
 /// Puts the counts of a baseline on the functions of a run. `name` returns the name that the user
@@ -57,35 +77,21 @@ pub fn project(
         true => Unit::Paths,
         false => Unit::Edges,
     };
-    let groups = [baseline, run].map(|run| groups(run, unit, &|_| true));
-    let (pairs, alone) = match_up(&groups, name);
+    let mut groups = [baseline, run].map(|run| groups(run, unit, &|_| true));
+    let (matched, [gone, _]) = match_functions(&mut groups, name);
     let mut projection = Projection {
         profile: empty_copy(run, baseline),
-        functions: vec![Err(Why::Missing); run.functions.len()],
+        functions: vec![None; run.functions.len()],
         gone: Vec::new(),
     };
-    for [before, now] in pairs {
-        let [before, now] = [&groups[0][before], &groups[1][now]];
-        projection.add_group([baseline, run], [before, now], has_paths);
+    for pair in matched {
+        let [before, now] = [&groups[0][pair.groups[0]], &groups[1][pair.groups[1]]];
+        projection.add_group([baseline, run], [before, now], pair.pairing, has_paths);
     }
-    let [gone, new] = alone;
-    for (index, why) in new {
-        for (id, _) in groups[1][index].copies() {
-            projection.functions[id.index()] = Err(why);
-        }
-    }
-    let mut gone: Vec<_> = gone
-        .into_iter()
-        .flat_map(|(index, why)| {
-            groups[0][index]
-                .copies()
-                .iter()
-                .map(move |copy| (*copy, why))
-        })
-        .filter(|((_, function), _)| function.ran())
-        .collect();
-    gone.sort_by_key(|((_, function), _)| std::cmp::Reverse(function.flow().instructions));
-    projection.gone = gone.into_iter().map(|((id, _), why)| (id, why)).collect();
+    let gone = gone.into_iter().flat_map(|index| groups[0][index].copies());
+    let mut gone: Vec<_> = gone.filter(|(_, function)| function.ran()).collect();
+    gone.sort_by_key(|(_, function)| std::cmp::Reverse(function.flow().instructions));
+    projection.gone = gone.into_iter().map(|&(id, _)| id).collect();
     projection
 }
 
@@ -123,10 +129,11 @@ impl Projection {
         &mut self,
         [baseline, run]: [&RunProfile; 2],
         [before, now]: [&Group<'_>; 2],
+        pairing: Pairing,
         has_paths: bool,
     ) {
         for (id, _) in now.copies() {
-            self.functions[id.index()] = Ok(Counterpart::default());
+            self.functions[id.index()] = Some(Counterpart::new(pairing));
         }
         let mut taken: HashSet<FunctionId> = HashSet::new();
         let mut unmatched = Vec::new();
@@ -158,6 +165,15 @@ impl Projection {
 
     /// Adds the counts of `before` to the function `now`, which has this id.
     fn add(&mut self, id: FunctionId, now: &Function, before: &Function, has_paths: bool) {
+        let Some(counterpart) = &mut self.functions[id.index()] else {
+            return;
+        };
+        let flow = before.flow();
+        add(&mut counterpart.calls, flow.calls);
+        add(&mut counterpart.instructions, flow.instructions);
+        if counterpart.pairing == Pairing::Changed {
+            return;
+        }
         let target = &mut self.profile.functions[id.index()];
         target.ran = true;
         let known = target.flow.take().expect("projected functions have a flow");
@@ -166,7 +182,6 @@ impl Projection {
             return;
         }
         let number = numbering(before, now);
-        let mut counterpart = self.functions[id.index()].unwrap_or_default();
         for &(path, count) in &before.counts {
             match number(path) {
                 (Numbering::Common, number) => target.counts.push((PathId(number), count)),
@@ -176,7 +191,6 @@ impl Projection {
                 }
             }
         }
-        self.functions[id.index()] = Ok(counterpart);
         add_up(&mut target.counts);
     }
 }
@@ -218,8 +232,7 @@ mod tests {
     use holloway_format::Count;
     use holloway_testkit::build::{SLIDE_FIRST, image, module, profile, slide};
 
-    use super::{Counterpart, project};
-    use crate::overlap::Why;
+    use super::{Pairing, project};
     use crate::run::{Function, RunProfile};
 
     fn name(function: &Function) -> Rc<str> {
@@ -247,18 +260,31 @@ mod tests {
         assert_eq!(slide.counts, before.functions[0].counts);
         assert_eq!(slide.counts, [(PathId(0), Count(1)), (PathId(2), Count(5))]);
         assert_eq!(slide.flow(), before.functions[0].flow());
-        assert_eq!(projection.functions[0], Ok(Counterpart::default()));
+        let counterpart = projection.functions[0].expect("a counterpart");
+        assert_eq!(counterpart.pairing, Pairing::Same);
+        assert_eq!(counterpart.calls, slide.flow().calls);
+        assert_eq!(counterpart.other_paths, 0);
         assert!(projection.gone.is_empty());
         assert!(!projection.profile.functions[1].ran());
     }
 
     #[test]
-    fn a_function_with_another_graph_has_no_counterpart() {
+    fn of_a_changed_function_only_totals_are_known() {
         let (mut now, before) = (run(&[(0, 4)]), run(&[(0, 1)]));
         now.functions[0].map.edges.pop();
         let projection = project(&now, &before, &name);
-        assert_eq!(projection.functions[0], Err(Why::Changed));
+        let counterpart = projection.functions[0].expect("a counterpart");
+        assert_eq!(counterpart.pairing, Pairing::Changed);
+        assert_eq!(counterpart.calls, Count(1));
+        assert!(projection.profile.functions[0].counts.is_empty());
+        assert!(projection.gone.is_empty());
+    }
+
+    #[test]
+    fn a_function_that_is_missing_is_gone() {
+        let (mut now, before) = (run(&[(0, 4)]), run(&[(0, 1)]));
+        now.functions.clear();
+        let projection = project(&now, &before, &name);
         assert_eq!(projection.gone.len(), 1);
-        assert_eq!(projection.gone[0].1, Why::Changed);
     }
 }

@@ -3,6 +3,8 @@
 //! committed bundle is made from its sources.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -272,6 +274,31 @@ fn a_page_shows_what_the_report_says() {
     record_samples(folder.path());
     record_comparison(folder.path());
     node(&["test/page.mjs", folder.path().to_str().unwrap()]);
+    take_pictures(folder.path());
+}
+
+/// Takes the pictures of docs/tour.md, of the pages in the folder. The pictures in docs/ are of
+/// another program, and have the same names.
+fn take_pictures(folder: &Path) {
+    for (page, name) in [("report", "text"), ("compared", "tables")] {
+        let copy = folder.join(format!("{name}.html"));
+        std::fs::copy(folder.join(format!("{page}.html")), copy).unwrap();
+    }
+    let pictures = folder.join("pictures");
+    node(&[
+        "tour.mjs",
+        folder.to_str().unwrap(),
+        pictures.to_str().unwrap(),
+    ]);
+    let names = |folder: &Path| -> BTreeSet<OsString> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect()
+    };
+    assert_eq!(
+        names(&pictures),
+        names(&web().join("../docs/pictures")),
+        "docs/pictures has the pictures of `cargo xtask pictures`"
+    );
 }
 
 /// Writes a program into the folder that stands for `xdg-open`: it keeps its argument, and ends with

@@ -6,14 +6,14 @@ import { element } from "./dom";
 /** Characters at the end of a name that are always shown, if there is room. */
 const TAIL = 28;
 
-/** A name whose beginning gives way if there is too little room. */
+/** A name whose middle gives way if there is too little room, and then its beginning. */
 export function nameElement(text: string): HTMLElement {
   const [head, tail] = split(text);
   return element(
     "bdi",
     { class: "long-name", title: text },
     head && element("span", { class: "name-head" }, head),
-    element("span", { class: "name-tail" }, tail),
+    element("span", { class: "name-tail" }, element("span", {}, tail)),
   );
 }
 

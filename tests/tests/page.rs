@@ -202,6 +202,16 @@ fn record_comparison(folder: &Path) {
         "run",
     ];
     holloway(&page);
+    for kind in ["loops", "variation"] {
+        let exe = format!("./before-{kind}");
+        let run = format!("before-{kind}-run");
+        holloway(&["cc", "--collect", kind, "-O2", "-g", "before.c", "-o", &exe]);
+        holloway(&["run", "--no-report", "-o", &run, "--", &exe]);
+        let file = format!("before-{kind}.json");
+        json(&file, &["report", &run, "--view", kind]);
+        let page = format!("{kind}-compared.html");
+        holloway(&["report", kind, "--html", &page, "--baseline", &run]);
+    }
 }
 
 /// Watches a program, and writes its samples and its page into the folder.

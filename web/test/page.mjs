@@ -589,6 +589,41 @@ async function checkComparison() {
   await mixed.context().close();
 }
 
+/** The views of loops and of variation have the figures of the baseline. */
+async function checkComparedStreams() {
+  const loops = json("before-loops.json").loops;
+  let tab = await open("loops-compared.html");
+  await tab.evaluate(() => (location.hash = "!loops"));
+  for (const [row, { function: name, head }] of json("loops.json").loops.entries()) {
+    await tab.locator("#loops [role=option]").nth(row).click();
+    const before = loops.find((each) => each.function === name && each.head.block === head.block);
+    const detail = await tab.textContent("#loops .baseline");
+    const iterations = `${grouped(before.iterations)} iteration${before.iterations === 1 ? "" : "s"}`;
+    assert.ok(detail.startsWith(`In the baseline: ${iterations}`), detail);
+    assert.ok(detail.includes(`entered ${times(before.executions)}`), detail);
+  }
+  await checkAccessibility(tab, "loops of two runs");
+  await tab.context().close();
+
+  const paths = json("before-variation.json").variation;
+  tab = await open("variation-compared.html");
+  await tab.evaluate(() => (location.hash = "!variation"));
+  let found = 0;
+  for (const [row, now] of json("variation.json").variation.entries()) {
+    await tab.locator("#variation [role=option]").nth(row).click();
+    const before = paths.find(
+      ({ path_name, function: name }) => path_name === now.path_name && name === now.function,
+    );
+    const detail = await tab.textContent("#variation .figures");
+    const samples = `samples${grouped(now.samples)} (${before ? grouped(before.samples) : "not"} in`;
+    assert.ok(detail.includes(samples), detail);
+    found += before ? 1 : 0;
+  }
+  assert.ok(found > 0);
+  await checkAccessibility(tab, "variation of two runs");
+  await tab.context().close();
+}
+
 /** A page without functions that ran has an overview and no view of a function. */
 async function checkNothingRan() {
   const tab = await open("never.html");
@@ -640,6 +675,7 @@ try {
   await checkPhases();
   await checkSamples();
   await checkComparison();
+  await checkComparedStreams();
   assert.deepEqual(faults, []);
 } finally {
   await browser.close();

@@ -195,8 +195,9 @@ fn a_run_with_loops_has_a_line_with_their_document() {
     };
     let document = document(&page_with(&slide_run(), &Nothing, subject));
     let last = document.last().unwrap();
-    assert_eq!(last["document"]["k"], 8);
-    assert_eq!(last["functions"], serde_json::json!([0, -1]));
+    assert_eq!(last["now"]["document"]["k"], 8);
+    assert_eq!(last["now"]["functions"], serde_json::json!([0, -1]));
+    assert_eq!(last["before"], Value::Null);
     assert_eq!(document[0]["parts"], serde_json::json!(["loops"]));
 }
 

@@ -24,6 +24,7 @@ export interface VariationDocument {
 export interface TimedPath {
   function: string;
   path: number;
+  path_name: string;
   samples: number;
   executions: number;
   base: number;
@@ -57,6 +58,7 @@ export interface SamplesDocument {
 
 export interface SampledFunction {
   name: string;
+  linkage_name: string;
   image: string;
   file: string;
   line: number;

@@ -130,7 +130,13 @@ export interface Parts {
   phases: PhasesWire;
 }
 
+/** A document of the run, and the same of its baseline. */
 export interface StreamWire<Document> {
+  now: StreamDocument<Document>;
+  before: StreamDocument<Document> | null;
+}
+
+export interface StreamDocument<Document> {
   /** By record of the document: the index of its function, or -1 if the page does not have it. */
   functions: number[];
   document: Document;

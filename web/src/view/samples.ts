@@ -1,6 +1,6 @@
 // The view of samples: where a watched program spent its time, by function, block, and line.
 
-import { grouped, plural } from "../data/numbers";
+import { grouped, percent, plural } from "../data/numbers";
 import type { SampledFunction, SamplesDocument } from "../data/streams";
 import type { StreamWire } from "../data/wire";
 import { bar, columns, name, number } from "./cells";
@@ -33,6 +33,9 @@ export class SamplesView {
   private readonly detail = element("div", { class: "detail-body" });
   private document: SamplesDocument | null = null;
   private indices: number[] = [];
+  private before: SamplesDocument | null = null;
+  /** The functions of the baseline by their linkage names. */
+  private readonly known = new Map<string, SampledFunction>();
   private fn: SampledFunction | null = null;
 
   constructor(private readonly open: (fn: number) => void) {
@@ -77,15 +80,19 @@ export class SamplesView {
     );
   }
 
-  show({ document, functions }: StreamWire<SamplesDocument>): void {
+  show({ now, before }: StreamWire<SamplesDocument>): void {
+    const { document, functions } = now;
     if (this.document === document) return;
     this.document = document;
+    this.before = before?.document ?? null;
+    for (const fn of this.before?.functions ?? []) this.known.set(fn.linkage_name, fn);
     this.indices = functions;
     const seconds = (document.duration_ns / 1e9).toFixed(1);
     const facts = [
       `${plural(document.samples, "sample")} of ${CLOCKS[document.clock] ?? document.clock}, ` +
         `${grouped(document.frequency)} a second, in ${seconds} s` +
         `${document.state === "watching" ? "; the monitor still watches" : ""}.`,
+      this.before ? `The baseline has ${plural(this.before.samples, "sample")}.` : "",
       document.lost > 0 ? `${plural(document.lost, "sample")} were lost.` : "",
       document.without_file > 0
         ? `${plural(document.without_file, "sample")} hit no file, such as code made at run time.`
@@ -113,8 +120,14 @@ export class SamplesView {
       bar(fn.samples, this.document!.samples),
       number(grouped(fn.samples)),
       number(fn.found_by),
-      name(fn.name, place),
+      name(fn.name, this.before ? `${this.shareBefore(fn)} · ${place}` : place),
     ];
+  }
+
+  /** The function's share of the samples in the baseline. */
+  private shareBefore(fn: SampledFunction): string {
+    const { samples } = this.known.get(fn.linkage_name) ?? { samples: 0 };
+    return `${percent(samples, this.before!.samples)} in the baseline`;
   }
 
   private choose(row: number): void {
@@ -127,7 +140,8 @@ export class SamplesView {
       element(
         "p",
         { class: "detail" },
-        `${fn.name}: ${plural(fn.samples, "sample")} in ${fn.image}.`,
+        `${fn.name}: ${plural(fn.samples, "sample")} in ${fn.image}` +
+          `${this.before ? `; ${this.shareBefore(fn)}` : ""}.`,
       ),
       index < 0
         ? element("p", { class: "detail" }, "Its graph and source are not in the page.")

@@ -1,7 +1,7 @@
 // The view of variation: paths that are usually fast but sometimes slow, ranked by net variation,
 // and the distribution of the times of one of them.
 
-import { brief, grouped, plural } from "../data/numbers";
+import { brief, grouped, percent, plural } from "../data/numbers";
 import type { TimedPath, VariationDocument } from "../data/streams";
 import type { StreamWire } from "../data/wire";
 import { bar, columns, name, number } from "./cells";
@@ -17,6 +17,9 @@ export class VariationView {
   private readonly detail = element("div", { class: "detail-body", role: "status" });
   private list: TimedPath[] = [];
   private functions: number[] = [];
+  private isCompared = false;
+  /** The paths of the baseline, by function and name. */
+  private readonly before = new Map<string, TimedPath>();
 
   constructor(private readonly open: (fn: number, path: number) => void) {
     this.rows = new Rows({
@@ -45,8 +48,14 @@ export class VariationView {
     );
   }
 
-  show({ document, functions }: StreamWire<VariationDocument>): void {
+  show({ now, before }: StreamWire<VariationDocument>): void {
+    const { document, functions } = now;
     if (this.list === document.variation) return;
+    before?.document.variation.forEach((path, index) => {
+      const fn = before.functions[index]!;
+      if (fn >= 0) this.before.set(`${fn} ${path.path_name}`, path);
+    });
+    this.isCompared = before !== null;
     this.functions = functions;
     this.list = document.variation;
     this.rows.show(this.list.length, 0);
@@ -56,14 +65,20 @@ export class VariationView {
   private choose(row: number): void {
     this.rows.mark(row);
     const path = this.list[row]!;
+    const before = this.before.get(`${this.functions[row]} ${path.path_name}`);
+    const figure = (figureOf: (path: TimedPath) => string): string => {
+      if (!this.isCompared) return figureOf(path);
+      return `${figureOf(path)} (${before ? figureOf(before) : "not"} in the baseline)`;
+    };
     const figures: [string, string][] = [
-      ["base", cycles(path.base)],
-      ["median", cycles(path.p50)],
-      ["90 %", cycles(path.p90)],
-      ["99 %", cycles(path.p99)],
-      ["longest", cycles(path.max)],
-      ["samples", grouped(path.samples)],
-      ["executions", brief(Math.round(path.executions))],
+      ["base", figure(({ base }) => cycles(base))],
+      ["median", figure(({ p50 }) => cycles(p50))],
+      ["90 %", figure(({ p90 }) => cycles(p90))],
+      ["99 %", figure(({ p99 }) => cycles(p99))],
+      ["longest", figure(({ max }) => cycles(max))],
+      ["of the run", figure(({ share }) => percent(share, 1))],
+      ["samples", figure(({ samples }) => grouped(samples))],
+      ["executions", figure(({ executions }) => brief(Math.round(executions)))],
       ["rank by count", grouped(path.rank_by_count)],
       ["rank by total time", grouped(path.rank_by_total)],
     ];

@@ -31,6 +31,9 @@ pub struct Projection {
     pub profile: RunProfile,
     /// By function of the run: its counterpart in the baseline. `None` if there is none.
     pub functions: Vec<Option<Counterpart>>,
+    /// The functions of the baseline whose counts are in `profile`, each with the function of the run
+    /// that has them.
+    pub matches: Vec<(FunctionId, FunctionId)>,
     /// Functions of the baseline that ran and have no counterpart in the run, most instructions
     /// first.
     pub gone: Vec<FunctionId>,
@@ -82,6 +85,7 @@ pub fn project(
     let mut projection = Projection {
         profile: empty_copy(run, baseline),
         functions: vec![None; run.functions.len()],
+        matches: Vec::new(),
         gone: Vec::new(),
     };
     for pair in matched {
@@ -137,7 +141,7 @@ impl Projection {
         }
         let mut taken: HashSet<FunctionId> = HashSet::new();
         let mut unmatched = Vec::new();
-        for &(_, function) in before
+        for &(source, function) in before
             .copies()
             .iter()
             .filter(|(_, function)| function.ran())
@@ -150,21 +154,26 @@ impl Projection {
             match same {
                 Some(&(id, copy)) => {
                     taken.insert(id);
-                    self.add(id, copy, function, has_paths);
+                    self.add([source, id], [function, copy], has_paths);
                 }
-                None => unmatched.push(function),
+                None => unmatched.push((source, function)),
             }
         }
-        for function in unmatched {
+        for (source, function) in unmatched {
             let free = now.copies().iter().find(|(id, _)| !taken.contains(id));
             let &(id, copy) = free.unwrap_or(&now.copies()[0]);
             taken.insert(id);
-            self.add(id, copy, function, has_paths);
+            self.add([source, id], [function, copy], has_paths);
         }
     }
 
-    /// Adds the counts of `before` to the function `now`, which has this id.
-    fn add(&mut self, id: FunctionId, now: &Function, before: &Function, has_paths: bool) {
+    /// Adds the counts of a function of the baseline to a function of the run. Both have these ids.
+    fn add(
+        &mut self,
+        [source, id]: [FunctionId; 2],
+        [before, now]: [&Function; 2],
+        has_paths: bool,
+    ) {
         let Some(counterpart) = &mut self.functions[id.index()] else {
             return;
         };
@@ -174,6 +183,7 @@ impl Projection {
         if counterpart.pairing == Pairing::Changed {
             return;
         }
+        self.matches.push((source, id));
         let target = &mut self.profile.functions[id.index()];
         target.ran = true;
         let known = target.flow.take().expect("projected functions have a flow");

@@ -38,17 +38,19 @@ const PHASED_BRANCHES: u64 = 200_000_000;
 pub(crate) fn write(args: &ReportArgs, run: &Path, file: &Path) -> Result<()> {
     let source = source();
     let options = page_options(args, &source);
-    let loaded = match loading::has_samples(run) {
-        true => load_samples(args, run)?,
-        false => load(args, run, &options)?,
-    };
-    let baseline = args.baseline.as_deref().map(load_baseline).transpose()?;
+    let mut loaded = load_any(args, run, &options)?;
+    let baseline = args.baseline.as_deref();
+    let baseline = baseline.map(|run| load_baseline(args, run, &options));
+    let baseline = baseline.transpose()?;
     let profiles = [&loaded.profile].into_iter();
-    let profiles: Vec<&RunProfile> = profiles
-        .chain(baseline.as_ref().map(|(_, profile)| profile))
-        .collect();
+    let before = baseline.as_ref().map(|(_, before)| &before.profile);
+    let profiles: Vec<&RunProfile> = profiles.chain(before).collect();
     check_selection(&profiles, &options)?;
-    let page = page(&loaded, run, baseline.as_ref(), &options)?;
+    let traced = std::mem::take(&mut loaded.traced);
+    // The damage of the run is in its profile.
+    let no_profile = RunProfile::new(Vec::new());
+    let traces = RunTraces::of_streams(traced, no_profile, TraceSelection::All);
+    let page = page(&loaded, &traces, run, baseline.as_ref(), &options)?;
     output_file::write_bytes(file, page.as_bytes())?;
     status::line("Wrote", &status::shown(file).to_string());
     match args.open {
@@ -74,7 +76,16 @@ struct LoadedRun {
     loops: Option<String>,
     variation: Option<String>,
     samples: Option<String>,
-    traces: Option<RunTraces>,
+    /// The streams of traces, which have not been read yet.
+    traced: Vec<Streams>,
+}
+
+/// The counts or samples of a run, and its streams.
+fn load_any(args: &ReportArgs, run: &Path, options: &Options<'_>) -> Result<LoadedRun> {
+    match loading::has_samples(run) {
+        true => load_samples(args, run),
+        false => load(args, run, options),
+    }
 }
 
 /// The counts of a run, and its streams.
@@ -93,16 +104,12 @@ fn load(args: &ReportArgs, run: &Path, options: &Options<'_>) -> Result<LoadedRu
         let rank = rank_options(args.view.times);
         text(|out| json::variation::write(variation, options, rank, out))
     });
-    // The damage of the run is in its profile.
-    let no_profile = RunProfile::new(Vec::new());
-    let traces = (!traced.is_empty())
-        .then(|| RunTraces::of_streams(traced, no_profile, TraceSelection::All));
     Ok(LoadedRun {
         profile: all.profile,
         loops: loops.transpose()?,
         variation: variation.transpose()?,
         samples: None,
-        traces,
+        traced,
     })
 }
 
@@ -119,38 +126,35 @@ fn load_samples(args: &ReportArgs, run: &Path) -> Result<LoadedRun> {
         loops: None,
         variation: None,
         samples: Some(text(|out| json::samples::write(&sampled, &options, out))?),
-        traces: None,
+        traced: Vec::new(),
     })
 }
 
 /// The run with which the page compares its run, with its title.
-fn load_baseline(run: &Path) -> Result<(String, RunProfile)> {
+fn load_baseline(
+    args: &ReportArgs,
+    run: &Path,
+    options: &Options<'_>,
+) -> Result<(String, LoadedRun)> {
     let run = latest::resolve(run)?;
-    let profile = match loading::has_samples(&run) {
-        true => loading::load_samples(&run, Unit::Paths)?,
-        false => loading::load(&run)?,
-    };
-    Ok((title(&profile, &run), profile))
+    let loaded = load_any(args, &run, options)?;
+    Ok((title(&loaded.profile, &run), loaded))
 }
 
 /// Makes the page.
 fn page(
     loaded: &LoadedRun,
+    traces: &RunTraces,
     run: &Path,
-    baseline: Option<&(String, RunProfile)>,
+    baseline: Option<&(String, LoadedRun)>,
     options: &Options<'_>,
 ) -> Result<String> {
-    let traces = loaded.traces.as_ref();
-    let codes = traces.map_or_else(Vec::new, RunTraces::codes_with_addresses);
-    let chosen = traces.map_or_else(Vec::new, |traces| traces.selected(&ChoiceArgs::default()));
-    let streams: Vec<Stream<'_>> = traces
-        .iter()
-        .flat_map(|traces| chosen.iter().map(|index| traces.stream(index, &codes)))
-        .collect();
-    let longest = traces.and_then(|traces| traces.longest(&chosen, &codes));
-    let longest = longest
-        .zip(traces)
-        .map(|(index, traces)| traces.stream(index, &codes));
+    let codes = traces.codes_with_addresses();
+    let chosen = traces.selected(&ChoiceArgs::default());
+    let streams = chosen.iter().map(|index| traces.stream(index, &codes));
+    let streams: Vec<Stream<'_>> = streams.collect();
+    let longest = traces.longest(&chosen, &codes);
+    let longest = longest.map(|index| traces.stream(index, &codes));
     let question = Question::default();
     let (mut notes, mut answer) = (Vec::new(), None);
     if let Some(stream) = &longest {
@@ -177,7 +181,13 @@ fn page(
             question: &question,
             answer,
         }),
-        baseline: baseline.map(|(title, run)| Baseline { title, run }),
+        baseline: baseline.map(|(title, before)| Baseline {
+            title,
+            run: &before.profile,
+            loops: before.loops.as_deref(),
+            variation: before.variation.as_deref(),
+            samples: before.samples.as_deref(),
+        }),
     };
     html::page(&loaded.profile, &subject, options)
         .map_err(|error| Failure::new(format_args!("cannot make the page: {error}")))

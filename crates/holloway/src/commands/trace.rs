@@ -374,7 +374,7 @@ impl RunTraces {
         mut profile: RunProfile,
         selection: TraceSelection,
     ) -> Self {
-        let _progress = Progress::start("Reading", "the traces");
+        let _progress = (!streams.is_empty()).then(|| Progress::start("Reading", "the traces"));
         streams.sort_by_key(|streams| (streams.head.start_ns, streams.head.pid));
         let traced = streams.into_iter().map(|streams| {
             let mut traces = streams.traces(selection);

@@ -11,12 +11,13 @@ use holloway_analysis::{Function, FunctionId, RunProfile};
 use holloway_format::{Count, PathId};
 use serde::Serialize;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ptr;
 
 use super::exact::Exact;
 use super::files::FileTable;
 use super::hot::Routes;
+use super::indices::FunctionIndices;
 use crate::filter::Filter;
 use crate::options::Options;
 
@@ -30,11 +31,17 @@ pub struct Baseline<'a> {
     pub title: &'a str,
     /// Its counts.
     pub run: &'a RunProfile,
+    /// The document of [`crate::json::loops`], if the run has loops.
+    pub loops: Option<&'a str>,
+    /// The document of [`crate::json::variation`], if the run has times of paths.
+    pub variation: Option<&'a str>,
+    /// The document of [`crate::json::samples`], if the run has samples.
+    pub samples: Option<&'a str>,
 }
 
 /// A baseline on the functions of a page's run.
 pub(super) struct Compared<'a> {
-    baseline: Baseline<'a>,
+    pub(super) baseline: Baseline<'a>,
     projection: Projection,
 }
 
@@ -129,6 +136,14 @@ impl<'a> Compared<'a> {
             function: self.function(id),
             counterpart: self.counterpart(id)?,
         })
+    }
+
+    /// The functions of the baseline as indices into the page's table of functions, which has these.
+    pub(super) fn indices(&self, ids: &[FunctionId]) -> FunctionIndices<'a> {
+        let indices: HashMap<FunctionId, usize> = ids.iter().copied().zip(0..).collect();
+        let matches = self.projection.matches.iter();
+        let pairs = matches.filter_map(|(before, now)| Some((*before, *indices.get(now)?)));
+        FunctionIndices::of_pairs(self.baseline.run, pairs)
     }
 
     fn counterpart(&self, id: FunctionId) -> Option<Counterpart> {

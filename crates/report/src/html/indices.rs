@@ -42,11 +42,19 @@ struct Records {
 }
 
 impl<'a> FunctionIndices<'a> {
-    /// The indices of these functions. Of equal functions of images with equal names, the first has
-    /// its index here.
+    /// The indices of these functions.
     pub(super) fn new(run: &'a RunProfile, ids: &[FunctionId]) -> FunctionIndices<'a> {
+        FunctionIndices::of_pairs(run, ids.iter().copied().zip(0..))
+    }
+
+    /// The indices of functions. Of equal functions of images with equal names, the first has its
+    /// index here.
+    pub(super) fn of_pairs(
+        run: &'a RunProfile,
+        pairs: impl Iterator<Item = (FunctionId, usize)>,
+    ) -> FunctionIndices<'a> {
         let (mut indices, mut by_symbol) = (HashMap::new(), HashMap::new());
-        for (index, &id) in ids.iter().enumerate() {
+        for (id, index) in pairs {
             let function = run.function(id);
             let module = run.module_of(function);
             let image = &run.images[module.image.index()].name;
@@ -78,7 +86,7 @@ impl<'a> FunctionIndices<'a> {
         }
     }
 
-    /// A document of loops or times of paths, and the indices of the functions of its records.
+    /// A document of loops or times of paths as JSON, and the indices of the functions of its records.
     ///
     /// # Errors
     /// If the document is no JSON.
@@ -89,7 +97,7 @@ impl<'a> FunctionIndices<'a> {
         with_indices(records.iter().map(index).collect(), document)
     }
 
-    /// A document of samples, and the indices of its functions.
+    /// A document of samples as JSON, and the indices of its functions.
     ///
     /// # Errors
     /// If the document is no JSON.

@@ -77,7 +77,8 @@ pub fn page(run: &RunProfile, subject: &Subject<'_>, options: &Options<'_>) -> i
         let record = FunctionRecord::new(function, options, &names, &mut files, before.as_ref());
         records.push(record);
     }
-    let parts = parts::lines(subject, &FunctionIndices::new(run, &ids), options)?;
+    let indices = FunctionIndices::new(run, &ids);
+    let parts = parts::lines(subject, &ids, &indices, compared.as_ref(), options)?;
     let part_names = parts.iter().map(|&(name, _)| name).collect();
     let head = Head::new(
         run,

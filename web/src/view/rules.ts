@@ -37,7 +37,7 @@ export class RulesPane {
       height: ROW,
       render: (row) => this.row(this.listed[row]!),
       select: (row) => this.show(this.listed[row]!),
-      empty: "No sequence recurs.",
+      empty: "The page has no rule for a recurring sequence.",
     });
     this.root = element(
       "section",

@@ -176,14 +176,14 @@ export class TraceView {
 
   /** What the page does not have of this trace. */
   private leftOut(): string[] {
-    const { grammar, wire } = this.trace!;
+    const { grammar } = this.trace!;
     const sentences = [];
     if (grammar.leaves.length > 0) {
       const longest = grammar.leaves.reduce((most, { events }) => Math.max(most, events), 0);
       sentences.push(
-        `The grammar is too large for the page, which has its ${grouped(grammar.length)} longest ` +
-          `rules of ${grouped(wire.stats.rules)}. Sequences of up to ${plural(longest, "event")} are ` +
-          "shown as a whole: holloway trace cat lists their events.",
+        "The grammar is too large for the page. Recurring sequences of up to " +
+          `${plural(longest, "event")} are shown as a whole, and hot subpaths have no rows: ` +
+          "holloway trace cat lists all events.",
       );
     }
     const left = this.wire!.left_out;
@@ -362,9 +362,7 @@ export class TraceView {
     const event = terminal === -1 ? undefined : this.trace!.events[terminal];
     const marks =
       event?.sort === "path" ? (event.leaves ? "<" : " ") + (event.enters ? ">" : " ") : "";
-    const name = event
-      ? this.nameOf(terminal)
-      : `${plural(events, "event")} of a sequence that is not in the page`;
+    const name = event ? this.nameOf(terminal) : `${plural(events, "event")} not in the page`;
     const way = event ? this.routeOf(terminal) : "";
     return [
       number(grouped(position)),

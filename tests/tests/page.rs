@@ -3,6 +3,8 @@
 //! committed bundle is made from its sources.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -53,6 +55,59 @@ int main(void) {
 }
 "#;
 
+/// Three parts that take turns: each round reads, sorts, and writes.
+const PHASED: &str = r#"
+#include <stdio.h>
+static volatile int sink;
+__attribute__((noinline)) int parse(const int *text, int n) {
+    int words = 0;
+#pragma clang loop unroll(disable) vectorize(disable)
+    for (int i = 0; i < n; i++) {
+        if (text[i] % 5 == 0)
+            words++;
+        sink = text[i];
+    }
+    return words;
+}
+__attribute__((noinline)) int sort(int *text, int n) {
+    int swaps = 0;
+#pragma clang loop unroll(disable) vectorize(disable)
+    for (int i = 1; i < n; i++) {
+        if (text[i - 1] > text[i]) {
+            int smaller = text[i];
+            text[i] = text[i - 1];
+            text[i - 1] = smaller;
+            swaps++;
+            sink = swaps;
+        }
+    }
+    return swaps;
+}
+__attribute__((noinline)) int emit(const int *text, int n) {
+    int sum = 0;
+#pragma clang loop unroll(disable) vectorize(disable)
+    for (int i = 0; i < n; i++) {
+        sink = sum;
+        sum += text[i];
+    }
+    return sum;
+}
+int main(void) {
+    static int text[20000];
+    int result = 0;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 20000; i++)
+            text[i] = (i * 7919 + round) % 1000;
+        result += parse(text, 20000);
+        for (int pass = 0; pass < 4; pass++)
+            result += sort(text, 20000);
+        result += emit(text, 20000);
+    }
+    printf("%d\n", result);
+    return 0;
+}
+"#;
+
 /// The folder of the page's program.
 fn web() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../web")
@@ -67,6 +122,123 @@ fn node(words: &[&str]) {
         web.display()
     );
     run_ok(Command::new("node").args(words).current_dir(web)).unwrap();
+}
+
+/// Builds and runs a program with phases, and writes its trace's reports into the folder.
+fn record_trace(folder: &Path) {
+    std::fs::write(folder.join("phased.c"), PHASED).unwrap();
+    let holloway = |words: &[&str]| {
+        let mut command = holloway_command(words);
+        run_ok(command.current_dir(folder)).unwrap()
+    };
+    holloway(&[
+        "cc",
+        "--collect",
+        "trace",
+        "-O2",
+        "-g",
+        "phased.c",
+        "-o",
+        "phased",
+    ]);
+    holloway(&["run", "--no-report", "-o", "traced", "--", "./phased"]);
+    let json = |file: &str, words: &[&str]| {
+        let report = holloway(&[words, &["traced", "--format", "json"]].concat());
+        std::fs::write(folder.join(file), report.stdout).unwrap();
+    };
+    json("trace-stats.json", &["trace", "stats"]);
+    json("trace-hot.json", &["trace", "hot"]);
+    json(
+        "trace-cat.json",
+        &["trace", "cat", "--from", "1000", "--count", "200"],
+    );
+    json("phases.json", &["phases"]);
+    holloway(&["report", "traced", "--html", "trace.html"]);
+}
+
+/// Builds and runs another version of the program, as the baseline of a page, and writes the reports
+/// of both into the folder. The first condition holds more often, and another function runs.
+fn record_comparison(folder: &Path) {
+    let source = SOURCE
+        .replace("i % 10 < 3 ? 3", "i % 10 < 5 ? 3")
+        .replace("hostile(4)", "old(4)")
+        .replace(
+            "int main(void) {",
+            "__attribute__((noinline)) int old(int x) { return x > 3 ? odd(x) : even(x) * 3; }\n\
+             int main(void) {",
+        );
+    std::fs::write(folder.join("before.c"), source).unwrap();
+    let holloway = |words: &[&str]| {
+        let mut command = holloway_command(words);
+        run_ok(command.current_dir(folder)).unwrap()
+    };
+    holloway(&["cc", "-O2", "-g", "before.c", "-o", "before"]);
+    holloway(&["run", "--no-report", "-o", "before-run", "--", "./before"]);
+    let json = |file: &str, words: &[&str]| {
+        let report = holloway(&[words, &["--format", "json"]].concat());
+        std::fs::write(folder.join(file), report.stdout).unwrap();
+    };
+    json("overlap.json", &["overlap", "before-run", "run"]);
+    json("before.json", &["report", "before-run"]);
+    json(
+        "before-lines.json",
+        &["report", "before-run", "--view", "lines"],
+    );
+    let page = [
+        "report",
+        "run",
+        "--html",
+        "compared.html",
+        "--baseline",
+        "before-run",
+    ];
+    holloway(&page);
+    let page = [
+        "report",
+        "edges",
+        "--html",
+        "mixed.html",
+        "--baseline",
+        "run",
+    ];
+    holloway(&page);
+    for kind in ["loops", "variation"] {
+        let exe = format!("./before-{kind}");
+        let run = format!("before-{kind}-run");
+        holloway(&["cc", "--collect", kind, "-O2", "-g", "before.c", "-o", &exe]);
+        holloway(&["run", "--no-report", "-o", &run, "--", &exe]);
+        let file = format!("before-{kind}.json");
+        json(&file, &["report", &run, "--view", kind]);
+        let page = format!("{kind}-compared.html");
+        holloway(&["report", kind, "--html", &page, "--baseline", &run]);
+    }
+}
+
+/// Watches a program, and writes its samples and its page into the folder.
+fn record_samples(folder: &Path) {
+    let holloway = |words: &[&str]| {
+        let mut command = holloway_command(words);
+        run_ok(command.current_dir(folder)).unwrap()
+    };
+    std::fs::write(
+        folder.join("long.c"),
+        PHASED.replace("round < 3", "round < 300"),
+    )
+    .unwrap();
+    holloway(&[
+        "cc",
+        "--collect",
+        "none",
+        "-O2",
+        "-g",
+        "long.c",
+        "-o",
+        "long",
+    ]);
+    holloway(&["monitor", "--no-report", "-o", "watched", "--", "./long"]);
+    let report = holloway(&["report", "watched", "--format", "json"]);
+    std::fs::write(folder.join("samples.json"), report.stdout).unwrap();
+    holloway(&["report", "watched", "--html", "samples.html"]);
 }
 
 /// Builds and runs the program, and writes its reports into the folder.
@@ -108,7 +280,35 @@ fn a_page_shows_what_the_report_says() {
     }
     let folder = scratch("page").unwrap();
     record(folder.path());
+    record_trace(folder.path());
+    record_samples(folder.path());
+    record_comparison(folder.path());
     node(&["test/page.mjs", folder.path().to_str().unwrap()]);
+    take_pictures(folder.path());
+}
+
+/// Takes the pictures of docs/tour.md, of the pages in the folder. The pictures in docs/ are of
+/// another program, and have the same names.
+fn take_pictures(folder: &Path) {
+    for (page, name) in [("report", "text"), ("compared", "tables")] {
+        let copy = folder.join(format!("{name}.html"));
+        std::fs::copy(folder.join(format!("{page}.html")), copy).unwrap();
+    }
+    let pictures = folder.join("pictures");
+    node(&[
+        "tour.mjs",
+        folder.to_str().unwrap(),
+        pictures.to_str().unwrap(),
+    ]);
+    let names = |folder: &Path| -> BTreeSet<OsString> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect()
+    };
+    assert_eq!(
+        names(&pictures),
+        names(&web().join("../docs/pictures")),
+        "docs/pictures has the pictures of `cargo xtask pictures`"
+    );
 }
 
 /// Writes a program into the folder that stands for `xdg-open`: it keeps its argument, and ends with

@@ -1,7 +1,7 @@
 // Opens the page: inflates the document and joins the views.
 
 import { openDocument, type Profile } from "./data/profile";
-import type { StreamsWire } from "./data/wire";
+import type { Parts } from "./data/wire";
 import { Reader } from "./model/function";
 import { Store, type State } from "./state";
 import { element } from "./view/dom";
@@ -10,15 +10,18 @@ import { Header } from "./view/header";
 import { helpDialog } from "./view/help";
 import { LoopsView } from "./view/loops";
 import { Overview } from "./view/overview";
+import { PhasesView } from "./view/phases";
+import { SamplesView } from "./view/samples";
 import { nextTheme, startTheme } from "./view/theme";
+import { TraceView } from "./view/trace";
 import { VariationView } from "./view/variation";
 
 function show(profile: Profile, page: HTMLElement): void {
   const store = new Store(profile);
+  const reader = new Reader(profile);
   const overview = new Overview(profile, store);
-  const fn = new FunctionView(new Reader(profile), store);
+  const fn = new FunctionView(reader, store);
   const help = helpDialog();
-  let streams: StreamsWire | null = null;
   const header = new Header(
     profile,
     store,
@@ -26,9 +29,9 @@ function show(profile: Profile, page: HTMLElement): void {
     () => overview.openFirst(),
     () => help.showModal(),
   );
-  const loops = new LoopsView(openPath);
-  const variation = new VariationView(openPath);
-  page.replaceChildren(header.root, overview.root, fn.root, loops.root, variation.root, help);
+  const views = partViews(profile, reader, store);
+  const shown = views.map(({ root }) => root);
+  page.replaceChildren(header.root, overview.root, fn.root, ...shown, help);
   store.listen((state) => draw(state));
   document.addEventListener("keydown", (event) => press(event));
   store.readAddress();
@@ -37,16 +40,9 @@ function show(profile: Profile, page: HTMLElement): void {
   function draw(state: State): void {
     overview.root.hidden = state.view !== "overview";
     fn.root.hidden = state.view !== "function";
-    loops.root.hidden = state.view !== "loops";
-    variation.root.hidden = state.view !== "variation";
+    for (const { name, root } of views) root.hidden = state.view !== name;
     if (state.view === "function") fn.show(state);
-    if (state.view === "loops" || state.view === "variation") streams ??= profile.streams();
-    if (state.view === "loops" && streams?.loops) loops.show(streams.loops);
-    if (state.view === "variation" && streams?.variation) variation.show(streams.variation);
-  }
-
-  function openPath(fn: number, path: number): void {
-    if (fn >= 0) store.set({ view: "function", fn, path: BigInt(path), step: null });
+    views.find(({ name }) => name === state.view)?.show(state.detail);
   }
 
   function press(event: KeyboardEvent): void {
@@ -81,6 +77,43 @@ function show(profile: Profile, page: HTMLElement): void {
         return store.state.view === "function" && fn.move(key);
     }
   }
+}
+
+/** The view of a part of the run. */
+interface PartView {
+  name: keyof Parts;
+  root: HTMLElement;
+  show: (detail: string) => void;
+}
+
+/** The views of the parts that the run has. A part is read when it is shown. */
+function partViews(profile: Profile, reader: Reader, store: Store): PartView[] {
+  const openPath = (fn: number, path: number | null): void => {
+    if (fn < 0) return;
+    store.set({ view: "function", fn, path: path === null ? null : BigInt(path), step: null });
+  };
+  const go = (detail: string): void => store.set({ view: "traces", detail });
+  const loops = new LoopsView(openPath);
+  const variation = new VariationView(openPath);
+  const samples = new SamplesView((fn) => openPath(fn, null));
+  const traces = new TraceView(profile, reader, go, openPath);
+  const phases = new PhasesView(openPath);
+  const view = <Name extends keyof Parts>(
+    name: Name,
+    root: HTMLElement,
+    show: (part: Parts[Name], detail: string) => void,
+  ): PartView => {
+    let part: Parts[Name] | null = null;
+    return { name, root, show: (detail) => show((part ??= profile.part(name)!), detail) };
+  };
+  const views = [
+    view("loops", loops.root, (part) => loops.show(part)),
+    view("variation", variation.root, (part) => variation.show(part)),
+    view("samples", samples.root, (part) => samples.show(part)),
+    view("traces", traces.root, (part, detail) => traces.show(part, detail)),
+    view("phases", phases.root, (part) => phases.show(part)),
+  ];
+  return views.filter(({ name }) => profile.head.parts.includes(name));
 }
 
 startTheme();

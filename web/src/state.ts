@@ -1,9 +1,11 @@
 // What the page shows: the view, the function, the path, and the step. The address after `#` says
-// the same, so every state has a link: `#search::find/p12/3`.
+// the same, so every state has a link: `#search::find/p12/3`, `#!traces/0/1000-2000`.
 
 import type { Profile } from "./data/profile";
+import type { Parts } from "./data/wire";
 
-export type View = "overview" | "function" | "loops" | "variation";
+export type View =
+  "overview" | "function" | "loops" | "variation" | "samples" | "traces" | "phases";
 
 export interface State {
   view: View;
@@ -13,12 +15,15 @@ export interface State {
   path: bigint | null;
   /** The index of the step on the path. Null for the step with the first decision to look at. */
   step: number | null;
+  /** The part of the view of traces: the trace, and a window of its events. */
+  detail: string;
 }
 
-const VIEWS: View[] = ["loops", "variation"];
+/** The views of the parts of a run besides the counts. */
+const VIEWS: (keyof Parts)[] = ["loops", "variation", "samples", "traces", "phases"];
 
 export class Store {
-  state: State = { view: "overview", fn: 0, path: null, step: null };
+  state: State = { view: "overview", fn: 0, path: null, step: null, detail: "" };
   private readonly listeners: ((state: State, before: State) => void)[] = [];
 
   constructor(private readonly profile: Profile) {
@@ -41,9 +46,12 @@ export class Store {
   }
 
   readAddress(): void {
-    const [place = "", path, step] = location.hash.slice(1).split("/");
+    const [place = "", path, step, ...rest] = location.hash.slice(1).split("/");
     const view = VIEWS.find((each) => place === `!${each}`);
-    if (view) return this.set({ view });
+    if (view && this.profile.head.parts.includes(view)) {
+      const detail = [path, step, ...rest].filter((each) => each !== undefined).join("/");
+      return this.set({ view, detail });
+    }
     const fn = this.functionOf(place);
     if (fn === -1) return this.set({ view: "overview" });
     this.set({
@@ -55,7 +63,8 @@ export class Store {
   }
 
   /** The address of a path. Functions with equal names have a number: `main~2`. */
-  address({ view, fn, path, step }: State): string {
+  address({ view, fn, path, step, detail }: State): string {
+    if (view === "traces") return detail === "" ? "!traces" : `!traces/${detail}`;
     if (view !== "function") return view === "overview" ? "" : `!${view}`;
     const { names } = this.profile.head.functions;
     const name = names[fn]!;

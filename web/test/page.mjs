@@ -14,6 +14,8 @@ const report = JSON.parse(readFileSync(join(folder, "report.json"), "utf8"));
 const lines = JSON.parse(readFileSync(join(folder, "lines.json"), "utf8")).lines;
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 
+const times = (number) => `${grouped(number)} ${number === 1 ? "time" : "times"}`;
+
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox"],
@@ -84,7 +86,7 @@ async function checkPaths(tab, fn) {
     const title = await tab.textContent(".path-title");
     assert.ok(
       title.startsWith(
-        `p${path.id} ran ${grouped(path.count)} times, ` +
+        `p${path.id} ran ${times(path.count)}, ` +
           `${grouped(path.instructions)} instructions each`,
       ),
       title,
@@ -221,6 +223,21 @@ async function checkText(tab) {
   assert.ok(policy.startsWith("default-src 'none'"));
 }
 
+/** The chords of the graph have increments on request. */
+async function checkChords(tab, fn) {
+  await show(tab, encodeURIComponent(fn.name));
+  await tab.locator("label", { hasText: "chords" }).click();
+  await tab.locator("label", { hasText: "values" }).click();
+  const [chords, increments, values] = await Promise.all(
+    [".edge.chord", ".edge-increment", ".edge-value"].map((name) => tab.locator(name).count()),
+  );
+  assert.ok(increments > 0 && chords === increments, `${chords} chords, ${increments} increments`);
+  assert.ok(values > 0);
+  await checkAccessibility(tab, "chords");
+  await tab.locator("label", { hasText: "chords" }).click();
+  assert.equal(await tab.locator(".edge.chord").count(), 0);
+}
+
 async function checkKeys(tab) {
   await tab.focus(".paths-pane [role=listbox]");
   await tab.keyboard.press("Home");
@@ -257,6 +274,7 @@ async function checkPage(colorScheme) {
   await checkMargin(tab);
   await checkMarks(tab, fn);
   await checkText(tab);
+  await checkChords(tab, fn);
   await show(tab, encodeURIComponent(fn.name));
   await checkKeys(tab);
   await tab.context().close();
@@ -276,6 +294,333 @@ async function checkStreams(view, list, figure) {
   await checkAccessibility(tab, view);
   await tab.locator(`#${view} .detail-body button`).first().click();
   assert.ok((await tab.textContent(".function-title")).startsWith(records[0].function));
+  await tab.context().close();
+}
+
+const json = (file) => JSON.parse(readFileSync(join(folder, file), "utf8"));
+
+/** The name of a terminal of a JSON answer, as the page has it. */
+const nameOf = ({ path, left, missing }) =>
+  path
+    ? `${path.name} p${path.id}`
+    : missing
+      ? "missing events"
+      : `left ${left} ${left === 1 ? "frame" : "frames"}`;
+
+/** The view of traces: its numbers, a window of events, hot subpaths, and the grammar. */
+async function checkTrace() {
+  const tab = await open("trace.html");
+  const [stats] = json("trace-stats.json").streams;
+  const [hot] = json("trace-hot.json").streams;
+  const [cat] = json("trace-cat.json").streams;
+  await tab.evaluate(() => (location.hash = "!traces"));
+  await tab.waitForSelector("#traces:not([hidden])");
+  const about = await tab.textContent(".trace-about");
+  for (const [number, noun] of [
+    [stats.events, "events"],
+    [stats.answer.paths, "path executions"],
+    [stats.answer.instructions, "instructions"],
+    [stats.answer.rules, "rules"],
+    [stats.answer.symbols, "symbols"],
+  ])
+    assert.ok(about.includes(`${grouped(number)} ${noun}`), `${noun}: ${about}`);
+
+  // The shares of the rows are those of the functions in the report of counts.
+  const label = await tab.getAttribute(".timeline-track canvas", "aria-label");
+  assert.match(label, new RegExp(`^Events 0 to ${grouped(stats.events - 1)}: .*sort \\d+\\.\\d %`));
+  await checkAccessibility(tab, "the trace");
+
+  // Hot subpaths: counts, and as many occurrences in the timeline.
+  const rows = tab.locator(".hot [role=option]");
+  const [first] = hot.answer.sequences;
+  assert.equal(await tab.textContent(".hot h2 .count"), grouped(hot.answer.found));
+  await rows.first().click();
+  const detail = await tab.textContent(".hot-detail");
+  assert.ok(detail.includes(`Ran ${grouped(first.count)} times`), detail);
+  const listed = await tab.$$eval(".sequence bdi", (all) => all.map((each) => each.textContent));
+  assert.deepEqual(
+    listed,
+    first.terminals.map((id) => nameOf(hot.terminals[id])),
+  );
+  const marks = await tab.$$eval(".mark-row", (all) => all.map((each) => each.title));
+  hot.answer.sequences
+    .slice(0, 3)
+    .forEach(({ count }, index) =>
+      assert.equal(
+        marks[index],
+        `hot subpath ${index + 1}: ends ${grouped(count)} times in this window`,
+      ),
+    );
+
+  // The events of a window are those of `trace cat`.
+  await tab.evaluate(() => (location.hash = "!traces/0/1000-1200"));
+  await tab.waitForFunction(() =>
+    /^events 1,000/.test(document.querySelector(".trace-range").textContent),
+  );
+  const events = [];
+  for (let row = 0; row < 200; row += 5) {
+    await tab.$eval(".events .rows", (list, top) => (list.scrollTop = top), row * 28);
+    await tab.waitForFunction((row) => document.querySelector(`.events [data-row="${row}"]`), row);
+    const found = await tab.$$eval(".events [role=option]", (all) =>
+      all.map((each) => [Number(each.dataset.row), each.querySelector("bdi").textContent]),
+    );
+    for (const [index, name] of found) events[index] = name;
+  }
+  const expected = cat.answer.sequence.map((id) => nameOf(cat.terminals[id]));
+  assert.deepEqual(events.slice(0, 200), expected);
+
+  // Zoom with keys, and go to an occurrence of the hot subpath.
+  await tab.focus(".timeline-track");
+  await tab.keyboard.press("+");
+  assert.match(await tab.textContent(".trace-range"), /^events 1,075 to 1,124$/);
+  await tab.keyboard.press("ArrowRight");
+  assert.match(await tab.textContent(".trace-range"), /^events 1,08[78] to /);
+  await tab.keyboard.press("0");
+  assert.match(await tab.textContent(".trace-range"), /^events 0 to /);
+  await tab.locator(".hot-detail button", { hasText: "Show the next place" }).click();
+  const selected = Number(
+    (await tab.textContent(".events .row.selected .number")).replaceAll(",", ""),
+  );
+  const around = await tab.$$eval(".events [role=option]", (all) =>
+    all.map((each) => [
+      Number(each.querySelector(".number").textContent.replaceAll(",", "")),
+      each.querySelector("bdi").textContent,
+    ]),
+  );
+  const place = around.filter(([at]) => at >= selected && at < selected + first.terminals.length);
+  assert.deepEqual(
+    place.map(([, name]) => name).slice(0, place.length),
+    listed.slice(0, place.length),
+  );
+  assert.ok(place.length > 0);
+
+  // The grammar: the start rule stands for all events, and a rule has a row in the timeline.
+  assert.ok(
+    (await tab.textContent(".rules-about")).startsWith(
+      `S stands for ${grouped(stats.events)} events and occurs 1 time.`,
+    ),
+  );
+  await tab.locator(".rules [role=option]").first().click();
+  assert.match(await tab.textContent(".rules-about"), /^R\d+ stands for/);
+  assert.ok((await tab.locator(".rule-node").count()) > 2);
+  assert.ok((await tab.$$eval(".mark-row", (all) => all.at(-1).textContent)).startsWith("R"));
+  await checkAccessibility(tab, "the trace, zoomed");
+  await tab.locator(".path-link").first().click();
+  assert.ok(await tab.isVisible("#function"));
+  assert.ok(
+    (await tab.textContent(".function-title")).startsWith(
+      nameOf(hot.terminals[first.terminals[0]]).split(" ")[0],
+    ),
+  );
+  await tab.context().close();
+}
+
+async function checkPhases() {
+  const tab = await open("trace.html");
+  const report = json("phases.json");
+  await tab.evaluate(() => (location.hash = "!phases"));
+  const rows = tab.locator(".phases [role=option] .name .long-name");
+  await rows.first().waitFor();
+  assert.ok(report.phases.length > 1);
+  const segments = await tab.getAttribute(".phase-order", "aria-label");
+  const order = report.phases
+    .flatMap(({ phase, segments }) => segments.map(({ from }) => [from, phase]))
+    .sort(([a], [b]) => a - b)
+    .map(([, phase]) => phase);
+  assert.equal(segments, `The phases in order: ${order.join(" ")}`);
+  for (const [index, { phase, functions }] of report.phases.entries()) {
+    await tab.locator(".phases [role=option]").nth(index).click();
+    assert.equal(
+      await tab.locator(".phases .panel h2").nth(2).textContent(),
+      `Functions of phase ${phase}, by instructions`,
+    );
+    const listed = await tab.$$eval(".phases .panel:nth-of-type(3) [role=option]", (all) =>
+      all.map((each) => [
+        each.querySelector("bdi").textContent,
+        each.querySelector(".share-cell").title,
+      ]),
+    );
+    assert.deepEqual(
+      listed,
+      functions.map(({ function: name, instructions }) => [name, grouped(instructions)]),
+    );
+  }
+  const signals = await tab.$$eval(".phases tbody tr", (all) =>
+    all.map((row) => [...row.querySelectorAll("td")].slice(0, 4).map((cell) => cell.textContent)),
+  );
+  assert.deepEqual(
+    signals,
+    report.detectors.map((each) =>
+      [each.signals, each.found, each.missed, each.false_alarms].map(grouped),
+    ),
+  );
+  await checkAccessibility(tab, "phases");
+  await tab.locator(".phases .panel:nth-of-type(3) [role=option]").first().click();
+  assert.ok(await tab.isVisible("#function"));
+  await tab.context().close();
+}
+
+async function checkSamples() {
+  const tab = await open("samples.html");
+  const report = json("samples.json");
+  await tab.evaluate(() => (location.hash = "!samples"));
+  const rows = tab.locator(".samples .panel:nth-of-type(2) [role=option]");
+  await rows.first().waitFor();
+  const facts = await tab.textContent(".samples-head");
+  assert.ok(facts.includes(`${grouped(report.samples)} samples`), facts);
+  const listed = await tab.$$eval(".samples .panel:nth-of-type(2) [role=option]", (all) =>
+    all.map((each) => [
+      each.querySelector("bdi").textContent,
+      each.querySelector(".number").textContent,
+    ]),
+  );
+  assert.ok(listed.length > 0);
+  assert.deepEqual(
+    listed,
+    report.functions.slice(0, listed.length).map(({ name, samples }) => [name, grouped(samples)]),
+  );
+  const known = report.functions.findIndex(({ blocks }) => blocks.length > 0);
+  await rows.nth(known).click();
+  const blocks = await tab.$$eval(".samples .panel:nth-of-type(3) .row", (all) =>
+    all.map((each) => [
+      each.querySelector("bdi").textContent,
+      each.querySelector(".number").textContent,
+    ]),
+  );
+  assert.deepEqual(
+    blocks,
+    report.functions[known].blocks.map(({ block, samples }) => [`b${block}`, grouped(samples)]),
+  );
+  await checkAccessibility(tab, "samples");
+  await tab.locator(".samples .detail-body button").click();
+  assert.ok((await tab.textContent(".function-title")).startsWith(report.functions[known].name));
+  assert.ok((await tab.textContent(".function-title")).includes("≈"));
+  await tab.context().close();
+}
+
+/** A page with a baseline: functions, paths, edges, and lines have the counts of both runs. */
+async function checkComparison() {
+  const tab = await open("compared.html", { viewport: { width: 1500, height: 2600 } });
+  const overlap = json("overlap.json");
+  const both = (now, before) => `${grouped(now)} times, ${grouped(before)} in the baseline`;
+  await checkAccessibility(tab, "the overview of a comparison");
+  const functions = await tab.$$eval("#overview .panel:nth-of-type(2) [role=option]", (all) =>
+    all.map((row) => [
+      row.querySelector("bdi").textContent,
+      row.querySelector(".change").title,
+      row.querySelector(".share-cell").textContent,
+    ]),
+  );
+  for (const { name, a, b } of overlap.functions) {
+    const [, title] = functions.find(([each]) => each === name);
+    assert.equal(
+      title,
+      `${grouped(b.instructions)} instructions, ${grouped(a.instructions)} in the baseline`,
+    );
+  }
+  assert.deepEqual(
+    functions.filter(([, , share]) => share === "gone").map(([name]) => name),
+    overlap.a.alone.map(({ name }) => name),
+  );
+  assert.equal(functions.length, overlap.functions.length + overlap.a.alone.length);
+  const paths = await tab.$$eval("#overview .panel:nth-of-type(3) [role=option]", (all) =>
+    all.map((row) => [
+      row.querySelector("bdi").textContent,
+      row.querySelector(".detail").textContent.split(" ")[0],
+      row.querySelector(".change").title,
+    ]),
+  );
+  const changed = overlap.differences.filter(({ a, b }) => a !== b);
+  for (const { name, path, a, b } of changed) {
+    const row = paths.find(([fn, number]) => fn === name && number === `p${path}`);
+    assert.equal(row?.[2], both(b, a), `${name} p${path}`);
+  }
+  assert.equal(paths.length, changed.length);
+  await tab.selectOption(".overview-order", "share");
+  const first = await tab.textContent("#overview .panel:nth-of-type(2) [role=option] bdi");
+  assert.equal(first, report.functions[0].name);
+
+  const [fn] = report.functions;
+  const before = json("before.json").functions.find(({ name }) => name === fn.name);
+  await show(tab, encodeURIComponent(fn.name));
+  const countOf = (list, id) => list.find((each) => each.id === id)?.count ?? 0;
+  const rows = await tab.$$eval(".paths-pane .row", (all) =>
+    all.map((row) => [row.querySelector("b").textContent, row.querySelector(".change").title]),
+  );
+  for (const [path, title] of rows) {
+    const id = Number(path.slice(1));
+    assert.equal(title, both(countOf(fn.paths, id), countOf(before.paths, id)), path);
+  }
+  const edges = await tab.$$eval(".graph .edge title", (all) =>
+    all.map((each) => each.textContent),
+  );
+  assert.ok(edges.length > 8);
+  const sum = (list, from, to) =>
+    list.edges
+      .filter((edge) => edge.from === from && edge.to === to)
+      .reduce((total, { count }) => total + count, 0);
+  for (const title of edges) {
+    const [, from, to] = /^b(\d+) to b(\d+): /.exec(title).map(Number);
+    const counts = both(sum(fn, from, to), sum(before, from, to));
+    assert.ok(title.endsWith(`taken ${counts}`), `${title}; ${counts}`);
+  }
+  const known = new Map(json("before-lines.json").lines.map(({ line, count }) => [line, count]));
+  const margin = await tab.$$eval(".source-pane .row", (all) =>
+    all.map((row) => [
+      Number(row.querySelector(".line-number")?.textContent),
+      row.querySelector(".margin")?.title,
+    ]),
+  );
+  const now = new Map(lines.map(({ line, count }) => [line, count]));
+  // The lines of `search` are the same in both versions.
+  const own = margin.filter(([line, title]) => line >= 10 && line < 26 && title);
+  assert.ok(own.length > 5);
+  for (const [line, title] of own) assert.equal(title, both(now.get(line), known.get(line)), line);
+  await checkAccessibility(tab, "a function of a comparison");
+  await tab.context().close();
+
+  // Edges are compared if only one of the runs has paths.
+  const mixed = await open("mixed.html");
+  assert.equal(await mixed.locator("#overview .panel").count(), 1);
+  const same = await mixed.$$eval("#overview .change", (all) =>
+    all.map((each) => each.textContent),
+  );
+  assert.ok(same.length > 3 && same.every((text) => text === "same"), same.join());
+  await mixed.context().close();
+}
+
+/** The views of loops and of variation have the figures of the baseline. */
+async function checkComparedStreams() {
+  const loops = json("before-loops.json").loops;
+  let tab = await open("loops-compared.html");
+  await tab.evaluate(() => (location.hash = "!loops"));
+  for (const [row, { function: name, head }] of json("loops.json").loops.entries()) {
+    await tab.locator("#loops [role=option]").nth(row).click();
+    const before = loops.find((each) => each.function === name && each.head.block === head.block);
+    const detail = await tab.textContent("#loops .baseline");
+    const iterations = `${grouped(before.iterations)} iteration${before.iterations === 1 ? "" : "s"}`;
+    assert.ok(detail.startsWith(`In the baseline: ${iterations}`), detail);
+    assert.ok(detail.includes(`entered ${times(before.executions)}`), detail);
+  }
+  await checkAccessibility(tab, "loops of two runs");
+  await tab.context().close();
+
+  const paths = json("before-variation.json").variation;
+  tab = await open("variation-compared.html");
+  await tab.evaluate(() => (location.hash = "!variation"));
+  let found = 0;
+  for (const [row, now] of json("variation.json").variation.entries()) {
+    await tab.locator("#variation [role=option]").nth(row).click();
+    const before = paths.find(
+      ({ path_name, function: name }) => path_name === now.path_name && name === now.function,
+    );
+    const detail = await tab.textContent("#variation .figures");
+    const samples = `samples${grouped(now.samples)} (${before ? grouped(before.samples) : "not"} in`;
+    assert.ok(detail.includes(samples), detail);
+    found += before ? 1 : 0;
+  }
+  assert.ok(found > 0);
+  await checkAccessibility(tab, "variation of two runs");
   await tab.context().close();
 }
 
@@ -326,6 +671,11 @@ try {
   await checkEdges();
   await checkStreams("loops", "loops", ({ starts }) => `${grouped(starts)} turns`);
   await checkStreams("variation", "variation", ({ samples }) => `samples${grouped(samples)}`);
+  await checkTrace();
+  await checkPhases();
+  await checkSamples();
+  await checkComparison();
+  await checkComparedStreams();
   assert.deepEqual(faults, []);
 } finally {
   await browser.close();

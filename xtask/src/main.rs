@@ -18,6 +18,7 @@ mod old_plans;
 mod optimize;
 mod packages;
 mod paths;
+mod pictures;
 mod prefetch;
 mod server;
 mod slides;
@@ -62,6 +63,11 @@ enum Task {
     /// Run a study of the literature's figures on our suite
     #[command(subcommand)]
     Study(Study),
+    /// Take the pictures of docs/tour.md
+    ///
+    /// Builds the program of docs/guide.md, records it, writes its pages, and opens them in headless
+    /// Chromium. Writes docs/pictures. Needs `npm ci` in web/.
+    Pictures,
     /// Print the Debian packages that the tests need
     Packages,
 }
@@ -210,6 +216,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::OldPlans(options)) => old_plans::run(options),
         Task::Study(Study::Layout(options)) => layout::run(options),
         Task::Study(Study::Csmith(options)) => csmith::run(options),
+        Task::Pictures => pictures::run(),
         Task::Packages => {
             println!("{}", packages::NEEDED.join("\n"));
             Ok(())

@@ -8,10 +8,14 @@ use std::io::Read;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
+use holloway_analysis::increments::{Increment, Increments};
+use holloway_analysis::trace::code::Code;
+use holloway_analysis::trace::{LookAhead, Sequitur, Terminal, Trace};
 use holloway_analysis::{CountBasis, RunProfile};
-use holloway_format::Count;
-use holloway_report::html::{Streams, Subject, page};
+use holloway_format::{Count, ImageMap};
+use holloway_report::html::{Subject, page};
 use holloway_report::source::Nothing;
+use holloway_report::trace::{Cost, HotQuestion, Method, MinCost, Question, Run, Stream};
 use holloway_report::{Options, Source, View, json};
 use holloway_testkit::build::{SLIDE_FIRST, image, module, profile, slide};
 use large_run::large_run;
@@ -29,11 +33,11 @@ fn document(page: &str) -> Vec<Value> {
         .collect()
 }
 
-fn page_of(run: &RunProfile, source: &dyn Source, streams: Streams) -> String {
-    let subject = Subject {
-        title: "slide".to_owned(),
-        streams,
-    };
+fn page_of(run: &RunProfile, source: &dyn Source) -> String {
+    page_with(run, source, Subject::default())
+}
+
+fn page_with(run: &RunProfile, source: &dyn Source, subject: Subject<'_>) -> String {
     page(run, &subject, &Options::new(source)).unwrap()
 }
 
@@ -71,9 +75,9 @@ fn paths(function: &Value) -> Vec<(u64, u64)> {
 fn the_numbers_of_a_page_are_those_of_the_json_report() {
     let run = slide_run();
     let report = json_of(&run);
-    let document = document(&page_of(&run, &Nothing, Streams::default()));
-    let [head, function, _file, _streams] = &document[..] else {
-        panic!("a head, a function, a file, and the streams");
+    let document = document(&page_of(&run, &Nothing));
+    let [head, function, _file] = &document[..] else {
+        panic!("a head, a function, and a file");
     };
     for total in [
         "distinct_paths",
@@ -110,9 +114,34 @@ fn the_numbers_of_a_page_are_those_of_the_json_report() {
 }
 
 #[test]
+fn the_increments_of_a_page_are_those_of_the_chords() {
+    let run = slide_run();
+    let function = &run.functions[0];
+    let graph = function.graph().unwrap();
+    let increments = Increments::new(&function.map, graph);
+    let record = document(&page_of(&run, &Nothing)).remove(1);
+    let fields = record["increments"].as_array().unwrap();
+    assert_eq!(fields.len(), 2 * function.map.edges.len());
+    let mut chords = 0;
+    for (edge, terms) in increments.edges.iter().enumerate() {
+        for (term, field) in [terms.before, terms.after].iter().zip(&fields[2 * edge..]) {
+            match term.map(|term| term.increment) {
+                Some(Increment::Chord(increment)) => {
+                    chords += 1;
+                    assert_eq!(field, increment);
+                }
+                Some(Increment::Tree) | None => assert!(field.is_null()),
+                Some(Increment::Unknown) => panic!("the map marks its chords"),
+            }
+        }
+    }
+    assert!(chords > 0);
+}
+
+#[test]
 fn a_page_says_that_counts_are_estimated() {
     let mut run = slide_run();
-    let head = |run: &RunProfile| document(&page_of(run, &Nothing, Streams::default())).remove(0);
+    let head = |run: &RunProfile| document(&page_of(run, &Nothing)).remove(0);
     assert_eq!(head(&run)["basis"], Value::Null);
     run.basis = CountBasis::Time { samples: Count(70) };
     let head = head(&run);
@@ -130,7 +159,7 @@ fn a_page_says_what_the_edges_predict() {
     let mut bytes = Vec::new();
     json::write(&run, &options, &mut bytes).unwrap();
     let report: Value = serde_json::from_slice(&bytes).unwrap();
-    let document = document(&page_of(&run, &Nothing, Streams::default()));
+    let document = document(&page_of(&run, &Nothing));
     let right = &report["prediction"]["functions"][0]["right"]["executions"];
     assert_eq!(&document[0]["functions"]["predicted"][0], right);
 }
@@ -144,7 +173,7 @@ fn a_page_has_the_source_of_functions_that_ran() {
             (line <= 12).then(|| format!("</script> line {line}"))
         }
     }
-    let page = page_of(&slide_run(), &Lines, Streams::default());
+    let page = page_of(&slide_run(), &Lines);
     let document = document(&page);
     let excerpts = &document[2]["excerpts"];
     assert_eq!(excerpts["first"], serde_json::json!([1]));
@@ -154,28 +183,141 @@ fn a_page_has_the_source_of_functions_that_ran() {
 }
 
 #[test]
-fn the_last_line_has_the_documents_of_the_streams() {
-    let streams = Streams {
+fn a_run_with_loops_has_a_line_with_their_document() {
+    let subject = Subject {
         loops: Some(
             "{\"schema\":1,\n\"k\":8,\"loops\":[\
              {\"linkage_name\":\"slide\",\"module\":\"slide.c\",\"image\":\"slide\"},\
              {\"linkage_name\":\"slide\",\"module\":\"other.c\",\"image\":\"slide\"}]}\n"
                 .to_owned(),
         ),
-        variation: None,
+        ..Subject::default()
     };
-    let document = document(&page_of(&slide_run(), &Nothing, streams));
+    let document = document(&page_with(&slide_run(), &Nothing, subject));
     let last = document.last().unwrap();
-    assert_eq!(last["loops"]["document"]["k"], 8);
-    assert_eq!(last["loops"]["functions"], serde_json::json!([0, -1]));
-    assert_eq!(last["variation"], Value::Null);
-    assert_eq!(document[0]["has_loops"], true);
-    assert_eq!(document[0]["has_variation"], false);
+    assert_eq!(last["now"]["document"]["k"], 8);
+    assert_eq!(last["now"]["functions"], serde_json::json!([0, -1]));
+    assert_eq!(last["before"], Value::Null);
+    assert_eq!(document[0]["parts"], serde_json::json!(["loops"]));
+}
+
+/// The events of a trace in a document: terminals, and for each leaf the number of its events.
+fn expand(grammar: &Value, rows: usize) -> Vec<Result<u64, u64>> {
+    let numbers = |field: &str| -> Vec<u64> {
+        let all = grammar[field].as_array().unwrap().iter();
+        all.map(|number| number.as_u64().unwrap()).collect()
+    };
+    let (sizes, symbols, leaves) = (numbers("sizes"), numbers("symbols"), numbers("leaves"));
+    let mut rules = Vec::new();
+    let mut rest = &symbols[..];
+    for size in sizes {
+        let (rule, after) = rest.split_at(size as usize);
+        rules.push(rule);
+        rest = after;
+    }
+    assert_eq!(rest, [0; 0]);
+    let mut events = Vec::new();
+    let mut stack = vec![1];
+    while let Some(symbol) = stack.pop() {
+        let number = symbol / 3;
+        match symbol % 3 {
+            0 => events.push(Ok(number)),
+            1 => stack.extend(rules[number as usize].iter().rev()),
+            _ => events.push(Err(leaves[(2 + rows) * number as usize + 1])),
+        }
+    }
+    events
+}
+
+/// A run of `slide` that was traced: its paths in a regular order, with a gap.
+fn traced_slide(image: &ImageMap) -> Trace {
+    let paths = Code::new(image).function(0).unwrap().path_count as u32;
+    let terminal = |path| Terminal::Path { function: 0, path };
+    let terminals: Vec<Terminal> = (0..paths).map(terminal).chain([Terminal::Gap]).collect();
+    let mut sequitur = Sequitur::new(LookAhead::One);
+    for round in 0..400u32 {
+        let part = [0, 1, round * round % paths, 2 % paths];
+        part.iter().for_each(|&event| sequitur.push(event));
+        if round == 100 {
+            sequitur.push(paths);
+        }
+    }
+    Trace {
+        terminals,
+        grammar: sequitur.finish(),
+    }
+}
+
+#[test]
+fn a_traced_run_has_a_line_with_its_grammar() {
+    let map = image("slide", vec![module("slide.c", vec![slide()])]);
+    let (code, trace) = (Code::new(&map), traced_slide(&map));
+    let stream = Stream {
+        image: "slide",
+        process: 7,
+        thread: 8,
+        nth: None,
+        code: &code,
+        trace: &trace,
+        part: None,
+        file_bytes: None,
+        checked: None,
+        damage: &[],
+    };
+    let subject = Subject {
+        traces: &[stream],
+        ..Subject::default()
+    };
+    let document = document(&page_with(&slide_run(), &Nothing, subject));
+    assert_eq!(document[0]["parts"], serde_json::json!(["traces"]));
+    let traces = document.last().unwrap();
+    assert_eq!(traces["left_out"], 0);
+    let record = &traces["traces"][0];
+    let expected: Vec<_> = trace.grammar.expand().map(|id| Ok(id.into())).collect();
+    assert_eq!(expand(&record["grammar"], 2), expected);
+    assert_eq!(record["functions"], serde_json::json!([0]));
+
+    let run = Run {
+        streams: &[stream],
+        damage: &[],
+        accounts: &[],
+        interrupt: None,
+        profile: None,
+    };
+    let answer = |question: Question<'_>| -> Value {
+        let mut bytes = Vec::new();
+        json::trace::write(&question, &run, &Options::new(&Nothing), &mut bytes).unwrap();
+        let document: Value = serde_json::from_slice(&bytes).unwrap();
+        document["streams"][0]["answer"].clone()
+    };
+    let stats = answer(Question::Stats);
+    for (field, value) in record["stats"].as_object().unwrap() {
+        if field != "events" {
+            assert_eq!(value, &stats[field], "{field}");
+        }
+    }
+    assert_eq!(record["stats"]["events"], trace.grammar.len());
+    let hot = answer(Question::Hot(HotQuestion {
+        min_len: 2,
+        max_len: 10,
+        min_cost: MinCost::Percent(1.0),
+        cost: Cost::Instructions,
+        method: Method::Exact,
+        all: false,
+    }));
+    assert_eq!(record["hot"]["found"], hot["found"]);
+    assert_eq!(record["hot"]["total"], hot["total"]);
+    let sequences = hot["sequences"].as_array().unwrap();
+    assert!(sequences.len() > 3);
+    for (index, sequence) in sequences.iter().take(100).enumerate() {
+        assert_eq!(record["hot"]["counts"][index], sequence["count"]);
+        assert_eq!(record["hot"]["costs"][index], sequence["cost"]);
+    }
 }
 
 #[test]
 fn the_same_run_gives_the_same_page() {
-    let write = || page_of(&slide_run(), &Nothing, Streams::default());
+    let write = || page_of(&slide_run(), &Nothing);
     assert_eq!(write(), write());
 }
 
@@ -184,7 +326,7 @@ fn the_same_run_gives_the_same_page() {
 fn a_hundred_thousand_paths_in_ten_thousand_functions_take_less_than_a_megabyte() {
     const LIMIT: usize = 1_000_000;
     let run = large_run(10);
-    let page = page_of(&run, &Nothing, Streams::default());
+    let page = page_of(&run, &Nothing);
     let paths: usize = run.functions.iter().map(|each| each.counts.len()).sum();
     assert_eq!((run.functions.len(), paths), (10_000, 100_000));
     assert!(page.len() < LIMIT, "{} bytes", page.len());

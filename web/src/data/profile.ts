@@ -1,6 +1,6 @@
 // The document of the page: lines of JSON, inflated once. A line is parsed when it is needed.
 
-import { FORMAT, type FileWire, type FunctionWire, type Head, type StreamsWire } from "./wire";
+import { FORMAT, type FileWire, type FunctionWire, type Head, type Parts } from "./wire";
 
 export class Profile {
   readonly head: Head;
@@ -37,8 +37,11 @@ export class Profile {
     return this.line(1 + this.functionCount + index) as FileWire;
   }
 
-  streams(): StreamsWire {
-    return this.line(1 + this.functionCount + this.head.files.names.length) as StreamsWire;
+  /** A part of the run besides the counts. Null if the run does not have it. */
+  part<Name extends keyof Parts>(name: Name): Parts[Name] | null {
+    const index = this.head.parts.indexOf(name);
+    if (index === -1) return null;
+    return this.line(1 + this.functionCount + this.head.files.names.length + index) as Parts[Name];
   }
 
   private line(number: number): unknown {

@@ -24,6 +24,7 @@ export interface VariationDocument {
 export interface TimedPath {
   function: string;
   path: number;
+  path_name: string;
   samples: number;
   executions: number;
   base: number;
@@ -37,4 +38,38 @@ export interface TimedPath {
   rank_by_count: number;
   rank_by_total: number;
   histogram: [number, number, number][];
+}
+
+export interface SamplesDocument {
+  basis: string;
+  clock: string;
+  frequency: number;
+  duration_ns: number;
+  state: string;
+  samples: number;
+  lost: number;
+  without_file: number;
+  records?: { source: string; event: string; stacks: number; branches: number; paths: number };
+  programs: { path: string; samples: number }[];
+  files: { path: string; blocks: string; samples: number; without_function: number }[];
+  functions: SampledFunction[];
+  lines: { file: string; line: number; function: string; samples: number }[];
+}
+
+export interface SampledFunction {
+  name: string;
+  linkage_name: string;
+  image: string;
+  file: string;
+  line: number;
+  found_by: "blocks" | "symbols";
+  samples: number;
+  blocks: {
+    block: number;
+    file: string;
+    line: number;
+    instructions: number;
+    samples: number;
+    weight: number;
+  }[];
 }

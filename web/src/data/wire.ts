@@ -1,10 +1,12 @@
 // The records of the document, as crates/report/src/html writes them.
 
 import type { Wire } from "./numbers";
-import type { LoopsDocument, VariationDocument } from "./streams";
+import type { PhasesWire } from "./phases";
+import type { LoopsDocument, SamplesDocument, VariationDocument } from "./streams";
+import type { TracesWire } from "./traces";
 
 /** The version of the document that this page reads. */
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 export interface Head {
   format: number;
@@ -47,10 +49,44 @@ export interface Head {
     routes: string[];
     counts: Wire[];
     instructions: Wire[];
+    /** Executions in the baseline. Null without one. */
+    before: Wire[] | null;
   };
   files: { names: string[]; library: number[] };
-  has_loops: boolean;
-  has_variation: boolean;
+  baseline: BaselineHead | null;
+  /** The parts of the run besides the counts, in the order of their lines. */
+  parts: (keyof Parts)[];
+}
+
+/** How a function was found in the baseline, as `holloway diff` says it. */
+export type Pairing = "same" | "moved" | "renamed" | "changed" | "absent";
+
+/** The run with which the page compares its run. */
+export interface BaselineHead {
+  title: string;
+  has_paths: boolean;
+  instructions: Wire;
+  distinct_paths: Wire;
+  distinct_edges: Wire;
+  functions_run: number;
+  /** By function of the page. */
+  functions: { calls: Wire[]; instructions: Wire[]; pairing: Pairing[] };
+  gone: {
+    names: string[];
+    files: number[];
+    lines: number[];
+    instructions: Wire[];
+    /** Whether the run's build has the function. */
+    is_known: number[];
+  };
+  changed: {
+    functions: number[];
+    numbers: Wire[];
+    routes: string[];
+    counts: Wire[];
+    before: Wire[];
+    instructions: Wire[];
+  };
 }
 
 export interface FunctionWire {
@@ -66,22 +102,41 @@ export interface FunctionWire {
   words: string[];
   dag: number[];
   values: Wire[];
+  increments: (Wire | null)[];
   paths: Wire[];
   predicted: Wire[];
+  baseline: {
+    counts: Wire[];
+    taken: Wire[];
+    paths: Wire[];
+    other_paths: number;
+    other_executions: Wire;
+  } | null;
 }
 
 export interface FileWire {
   path: string;
   excerpts: { first: number[]; text: string[] };
   counts: Wire[];
+  baseline: Wire[] | null;
 }
 
-export interface StreamsWire {
-  loops: StreamWire<LoopsDocument> | null;
-  variation: StreamWire<VariationDocument> | null;
+/** The parts of a run besides the counts. */
+export interface Parts {
+  loops: StreamWire<LoopsDocument>;
+  variation: StreamWire<VariationDocument>;
+  samples: StreamWire<SamplesDocument>;
+  traces: TracesWire;
+  phases: PhasesWire;
 }
 
+/** A document of the run, and the same of its baseline. */
 export interface StreamWire<Document> {
+  now: StreamDocument<Document>;
+  before: StreamDocument<Document> | null;
+}
+
+export interface StreamDocument<Document> {
   /** By record of the document: the index of its function, or -1 if the page does not have it. */
   functions: number[];
   document: Document;

@@ -1,7 +1,8 @@
 // A function that ran, with its paths, read from the document on first use.
 
-import { exact } from "../data/numbers";
+import { exact, type Wire } from "../data/numbers";
 import type { Profile } from "../data/profile";
+import type { FunctionWire } from "../data/wire";
 import { Graph, type DagEdge } from "./graph";
 import { Paths } from "./paths";
 import { SourceFile } from "./source";
@@ -15,6 +16,10 @@ export interface RanFunction {
   calls: bigint;
   graph: Graph;
   paths: Paths;
+  /** Instructions in the baseline. Null if there is no baseline. */
+  before: bigint | null;
+  /** Paths of the baseline that this build of the function does not have. */
+  otherPaths: number;
 }
 
 /** Reads functions and files, and keeps the latest of them. */
@@ -37,9 +42,23 @@ export class Reader {
         instructions: exact(table.instructions[index]!),
         calls: exact(table.calls[index]!),
         graph,
-        paths: new Paths(graph, wire.paths, wire.predicted),
+        paths: new Paths(graph, wire.paths, wire.predicted, this.baselinePaths(wire, index)),
+        before: this.before(index),
+        otherPaths: wire.baseline?.other_paths ?? 0,
       };
     });
+  }
+
+  private before(index: number): bigint | null {
+    const instructions = this.profile.head.baseline?.functions.instructions[index];
+    return instructions === undefined ? null : exact(instructions);
+  }
+
+  /** The paths of a function in the baseline. Null if they are not compared. */
+  private baselinePaths(wire: FunctionWire, index: number): Wire[] | null {
+    const { baseline } = this.profile.head;
+    const isCompared = baseline?.has_paths && baseline.functions.pairing[index] !== "changed";
+    return isCompared ? (wire.baseline?.paths ?? []) : null;
   }
 
   file(index: number): SourceFile {

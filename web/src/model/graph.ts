@@ -34,6 +34,11 @@ export interface Edge {
   kind: EdgeKind;
   place: Place | null;
   taken: bigint;
+  /** Executions in the baseline. 0 without one. */
+  before: bigint;
+  /** What the code adds to the number of the path that takes the edge or ends there, and of the path
+   * that starts behind it. Null on the spanning tree: it adds nothing there. */
+  increments: [bigint | null, bigint | null];
   /** Where control goes. Empty if nothing is decided. */
   words: string;
 }
@@ -61,6 +66,10 @@ export class Graph {
   readonly scopes: Scope[];
   readonly instructions: number[];
   readonly counts: bigint[];
+  /** Whether the chords are known: the edges where the code adds to the number of a path. */
+  readonly hasChords: boolean;
+  /** By block: its executions in the baseline. Null if there is none. */
+  readonly before: bigint[] | null;
   readonly places: Place[][];
   readonly edges: Edge[];
   readonly dag: DagEdge[];
@@ -79,6 +88,8 @@ export class Graph {
     this.exit = wire.exit;
     this.instructions = wire.instructions;
     this.counts = wire.counts.map(exact);
+    this.hasChords = wire.increments.length > 0;
+    this.before = wire.baseline?.counts.map(exact) ?? null;
     this.scopes = wire.scope_names.map((name, scope) => {
       const [file, line, parent, callLine] = wire.scopes.slice(4 * scope, 4 * scope + 4) as [
         number,
@@ -191,5 +202,19 @@ function edgeOf(wire: FunctionWire, words: string, number: number): Edge {
     number,
   ];
   const place = scope < 0 ? null : { scope, line, column };
-  return { from, to, kind, place, taken: exact(wire.taken[number]!), words };
+  const before = exact(wire.baseline?.taken[number] ?? 0);
+  const increment = (index: number): bigint | null => {
+    const wired = wire.increments[2 * number + index] ?? null;
+    return wired === null ? null : exact(wired);
+  };
+  return {
+    from,
+    to,
+    kind,
+    place,
+    taken: exact(wire.taken[number]!),
+    before,
+    increments: [increment(0), increment(1)],
+    words,
+  };
 }

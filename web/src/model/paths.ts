@@ -4,7 +4,7 @@
 import { exact, type Wire } from "../data/numbers";
 import { DagKind, EdgeKind, type DagEdge, type Graph } from "./graph";
 
-export type Order = "instructions" | "count" | "length" | "number" | "missed";
+export type Order = "instructions" | "count" | "length" | "number" | "missed" | "change";
 
 /** A prefix of paths: the paths first … last − 1 reach `block` by the same edges. */
 export interface Prefix {
@@ -84,6 +84,10 @@ export class Paths {
   private readonly ran: Table;
   /** The paths that the edge counts predict, whether they ran or not. */
   private readonly prediction: Table;
+  /** The paths of the baseline. Null if there is none. */
+  private readonly baseline: Table | null;
+  /** The numbers of paths that ran only in the baseline, those that ran most first. */
+  readonly gone: bigint[];
   /** The numbers of the predicted paths that never ran, the most predicted executions first. */
   readonly phantoms: bigint[];
 
@@ -91,7 +95,9 @@ export class Paths {
     readonly graph: Graph,
     paths: Wire[],
     predicted: Wire[],
+    baseline: Wire[] | null,
   ) {
+    this.baseline = baseline && new Table(baseline);
     this.ran = new Table(paths);
     this.prediction = new Table(predicted);
     this.numbers = this.ran.numbers;
@@ -105,6 +111,9 @@ export class Paths {
     this.phantoms = [...this.prediction.numbers]
       .filter((number) => this.indexOf(number) === -1)
       .sort((a, b) => Number(this.predictionOf(b) - this.predictionOf(a)));
+    this.gone = [...(this.baseline?.numbers ?? [])]
+      .filter((number) => this.indexOf(number) === -1)
+      .sort((a, b) => Number(this.before(b) - this.before(a)));
     this.instructions = new Float64Array(this.length);
     this.measure();
     this.sums = new Float64Array(this.length + 1);
@@ -122,6 +131,16 @@ export class Paths {
   /** The executions that the edge counts predict of the path with this number. */
   predictionOf(number: bigint): bigint {
     return this.prediction.counts[this.prediction.indexOf(number)] ?? 0n;
+  }
+
+  /** The executions of the path with this number in the baseline. */
+  before(number: bigint): bigint {
+    const { baseline } = this;
+    return baseline?.counts[baseline.indexOf(number)] ?? 0n;
+  }
+
+  get isCompared(): boolean {
+    return this.baseline !== null;
   }
 
   /** Count × instructions of the paths in a range. */
@@ -169,6 +188,10 @@ export class Paths {
           return -this.instructions[path]!;
         case "number":
           return path;
+        case "change": {
+          const change = Number(this.counts[path]! - this.before(this.numbers[path]!));
+          return -Math.abs(change) * this.instructions[path]!;
+        }
         case "missed":
           return -Number(this.missed(path)) * this.instructions[path]!;
       }

@@ -1,6 +1,6 @@
 // The source text of a file with the counts of its lines. Only parts of the file are there.
 
-import { exact } from "../data/numbers";
+import { exact, type Wire } from "../data/numbers";
 import type { FileWire } from "../data/wire";
 import { colorLines, type Span } from "./colors";
 
@@ -14,21 +14,17 @@ export interface SourceLine {
 export class SourceFile {
   readonly path: string;
   readonly lines: SourceLine[] = [];
-  readonly counts = new Map<number, bigint>();
+  readonly counts: Map<number, bigint>;
+  /** The counts of the baseline. Null if there is none. */
+  readonly before: Map<number, bigint> | null;
   readonly highest: number;
   private readonly rows = new Map<number, number>();
 
   constructor(wire: FileWire) {
     this.path = wire.path;
-    let line = 0;
-    let highest = 0;
-    for (let at = 0; at < wire.counts.length; at += 2) {
-      line += Number(wire.counts[at]!);
-      const count = exact(wire.counts[at + 1]!);
-      this.counts.set(line, count);
-      highest = Math.max(highest, Number(count));
-    }
-    this.highest = highest;
+    this.counts = countsOf(wire.counts);
+    this.before = wire.baseline && countsOf(wire.baseline);
+    this.highest = Number([...this.counts.values()].reduce((a, b) => (b > a ? b : a), 0n));
     wire.excerpts.text.forEach((text, part) => this.addPart(wire.excerpts.first[part]!, text));
     if (this.lines.length === 0) this.addLinesWithoutText();
   }
@@ -56,6 +52,17 @@ export class SourceFile {
       this.lines.push({ line, spans: [], text: "" });
     }
   }
+}
+
+/** Counts by line, from differences of lines, and counts. */
+function countsOf(fields: Wire[]): Map<number, bigint> {
+  const counts = new Map<number, bigint>();
+  let line = 0;
+  for (let at = 0; at < fields.length; at += 2) {
+    line += Number(fields[at]!);
+    counts.set(line, exact(fields[at + 1]!));
+  }
+  return counts;
 }
 
 function gap(first: number, last: number): string {

@@ -59,6 +59,15 @@ export function heat(count: bigint | number, highest: bigint | number): number {
     : Math.max(0.05, Math.log1p(value) / Math.log1p(top));
 }
 
+/** A color of the style, as a canvas takes it. */
+export function colorOf(root: HTMLElement, name: string): string {
+  const probe = element("span", { style: `color:var(${name});display:none` });
+  root.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
 /** The names that are not false, as the value of `class`. */
 export function classNames(...names: (string | false)[]): string {
   return names.filter(Boolean).join(" ");

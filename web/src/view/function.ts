@@ -1,7 +1,9 @@
 // The view of a function: three panes that follow one another. Choosing a path in one of them shows
 // it in all.
 
-import { exact, grouped, percent } from "../data/numbers";
+import { exact, grouped, percent, plural } from "../data/numbers";
+import type { Pairing } from "../data/wire";
+import { change } from "../model/change";
 import type { ChosenPath, Reader, RanFunction } from "../model/function";
 import { isLeft } from "../model/paths";
 import { label, misprediction } from "../model/decisions";
@@ -11,6 +13,14 @@ import { element } from "./dom";
 import { GraphPane } from "./graph";
 import { PathsPane } from "./paths";
 import { SourcePane } from "./source";
+
+const PAIRINGS: Record<Pairing, string> = {
+  same: "",
+  moved: ", where it is in another file or module",
+  renamed: ", where it has another name",
+  changed: ", where its code is another one: only totals are compared",
+  absent: ", which does not have it",
+};
 
 export class FunctionView {
   readonly root: HTMLElement;
@@ -30,10 +40,13 @@ export class FunctionView {
     private readonly store: Store,
   ) {
     this.paths = new PathsPane(
+      reader.profile.about,
       (path) => this.choosePath(path),
       () => void this.copy(),
     );
+    const { about } = reader.profile;
     this.graph = new GraphPane({
+      about,
       textOf: (file, line) => this.textOf(file, line),
       choose: (block) => this.chooseBlock(block),
     });
@@ -159,8 +172,9 @@ export class FunctionView {
       element(
         "span",
         { class: "detail" },
-        `${percent(fn.instructions, total)} of the run · called ${this.reader.profile.about}${grouped(fn.calls)} times`,
+        `${percent(fn.instructions, total)} of the run · called ${this.reader.profile.about}${plural(fn.calls, "time")}`,
       ),
+      ...this.compared(fn),
     );
     const { path } = this;
     if (!path) {
@@ -176,6 +190,24 @@ export class FunctionView {
       this.sentence(path),
       this.mark(path) ?? "",
     );
+  }
+
+  /** The function's instructions in the baseline. */
+  private compared(fn: RanFunction): HTMLElement[] {
+    const { baseline } = this.reader.profile.head;
+    if (!baseline || fn.before === null) return [];
+    const { sort, text } = change(fn.instructions, fn.before);
+    const pairing = PAIRINGS[baseline.functions.pairing[fn.index]!];
+    const other =
+      fn.otherPaths > 0 ? `, and ${plural(fn.otherPaths, "path")} that end elsewhere` : "";
+    const title = `${grouped(fn.instructions)} instructions, ${grouped(fn.before)} in the baseline`;
+    return [
+      element(
+        "span",
+        { class: `change ${sort}`, title },
+        `${text} against the baseline${pairing}${other}`,
+      ),
+    ];
   }
 
   /** Where the edge counts leave a path that they miss. */
@@ -198,6 +230,9 @@ export class FunctionView {
     const end = isLeft(graph, path.edges) ? "is left in a call" : ending(graph, path.edges);
     const { index } = path;
     const predicted = paths.predictionOf(path.number);
+    const before = paths.before(path.number);
+    if (index < 0 && before > 0n)
+      return `ran only in the baseline, ${grouped(before)} times: ${start}, ${end}`;
     if (index < 0) {
       const byEdges = predicted > 0n ? ` · edge counts predict ${grouped(predicted)}` : "";
       return `never ran: ${start}, ${end}${byEdges}`;
@@ -209,7 +244,7 @@ export class FunctionView {
           ? "edge counts predict it exactly"
           : `edge counts predict ${grouped(predicted)}`;
     const [count, instructions] = [paths.counts[index]!, paths.instructions[index]!];
-    const ran = `ran ${this.reader.profile.about}${grouped(count)} times, ${grouped(instructions)} instructions each`;
+    const ran = `ran ${this.reader.profile.about}${plural(count, "time")}${paths.isCompared ? ` (${grouped(before)} in the baseline)` : ""}, ${grouped(instructions)} instructions each`;
     return `${ran}: ${start}, ${end} · ${byEdges}`;
   }
 

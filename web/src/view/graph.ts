@@ -2,6 +2,7 @@
 // hot, and the chosen path on top. Only the visible part is drawn.
 
 import { brief, grouped } from "../data/numbers";
+import { both, change } from "../model/change";
 import { DagKind, type Graph } from "../model/graph";
 import type { ChosenPath, RanFunction } from "../model/function";
 import { layOut, NODE_HEIGHT, NODE_WIDTH, type Box, type Layout, type Line } from "../model/layout";
@@ -11,6 +12,8 @@ import { button, classNames, element, heat, shape } from "./dom";
 const SCALES = [0.35, 0.5, 0.7, 0.85, 1, 1.25];
 
 export interface GraphContext {
+  /** What stands before a count: a sign that it is estimated, if it is. */
+  about: string;
   textOf: (file: number, line: number) => string;
   /** The user chose a block. */
   choose: (block: number) => void;
@@ -22,6 +25,8 @@ export class GraphPane {
   private readonly scroller: HTMLElement;
   private readonly cold: HTMLInputElement;
   private readonly values: HTMLInputElement;
+  private readonly chords: HTMLInputElement;
+  private readonly changes: HTMLInputElement;
   private fn: RanFunction | null = null;
   private layout: Layout | null = null;
   private path: ChosenPath | null = null;
@@ -40,6 +45,12 @@ export class GraphPane {
     new ResizeObserver(() => this.draw()).observe(this.scroller);
     this.cold = element("input", { type: "checkbox", onchange: () => this.layOutAgain() });
     this.values = element("input", { type: "checkbox", onchange: () => this.draw() });
+    this.chords = element("input", { type: "checkbox", onchange: () => this.draw() });
+    this.changes = element("input", {
+      type: "checkbox",
+      checked: true,
+      onchange: () => this.draw(),
+    });
     this.root = element(
       "section",
       { class: "pane graph-pane", "aria-label": "Graph" },
@@ -50,6 +61,12 @@ export class GraphPane {
         element("label", { title: "Also show blocks that never ran" }, this.cold, "cold"),
         element(
           "label",
+          { class: "of-baseline", title: "Show how the edges differ from the baseline" },
+          this.changes,
+          "changes",
+        ),
+        element(
+          "label",
           {
             title:
               "Show the edge values of the path numbering (Ball and Larus). " +
@@ -57,6 +74,17 @@ export class GraphPane {
           },
           this.values,
           "values",
+        ),
+        element(
+          "label",
+          {
+            class: "of-chords",
+            title:
+              "Show the chords: the edges where the program adds to the number of its path. " +
+              "The increments along a path add up to its number, as the values do.",
+          },
+          this.chords,
+          "chords",
         ),
         button("−", "Smaller", () => this.zoom(-1), { class: "quiet" }),
         button("+", "Larger", () => this.zoom(1), { class: "quiet" }),
@@ -71,6 +99,8 @@ export class GraphPane {
     this.fn = fn;
     this.path = path;
     this.step = step;
+    if (isNew) this.root.classList.toggle("compared", fn.graph.before !== null);
+    if (isNew) this.root.classList.toggle("has-chords", fn.graph.hasChords);
     if (isNew) this.layOutAgain();
     const target = step?.block ?? (isNewPath ? path?.edges[0]?.to : undefined);
     if (target !== undefined) this.reveal(target);
@@ -85,7 +115,10 @@ export class GraphPane {
       graph,
       (block) =>
         block !== graph.exit &&
-        (this.cold.checked || graph.counts[block]! > 0n || block === graph.entry),
+        (this.cold.checked ||
+          graph.counts[block]! > 0n ||
+          (graph.before?.[block] ?? 0n) > 0n ||
+          block === graph.entry),
     );
     this.scale = fittingScale(this.scroller.clientWidth, this.layout.width);
     this.scroller.scrollTo(
@@ -155,15 +188,21 @@ export class GraphPane {
         .filter((line) => onPath.has(line.edge))
         .map((line) => this.line(graph, line, highest, true)),
       ...boxes.map((box) => this.box(fn, box, highest)),
+      ...(this.changes.checked && graph.before !== null
+        ? visible.flatMap((line) => this.difference(graph, line))
+        : []),
       ...(this.values.checked ? visible.flatMap((line) => this.value(graph, line)) : []),
+      ...(this.chords.checked ? visible.flatMap((line) => this.increment(graph, line)) : []),
     );
   }
 
   private line(graph: Graph, line: Line, highest: bigint, isOnPath: boolean): SVGElement {
     const edge = graph.edges[line.edge]!;
     const width = (isOnPath ? 2.6 : 1) + 3 * heat(edge.taken, highest);
+    const isChord = this.chords.checked && edge.increments.some((each) => each !== null);
     const classes = classNames(
       "edge",
+      isChord && "chord",
       line.isBack && "back",
       edge.taken === 0n && "cold",
       isOnPath && "on-path",
@@ -180,7 +219,10 @@ export class GraphPane {
       shape(
         "title",
         {},
-        `b${edge.from} to b${edge.to}: ${words}taken ${grouped(edge.taken)} times`,
+        `b${edge.from} to b${edge.to}: ${words}taken ` +
+          (graph.before
+            ? both(edge.taken, edge.before)
+            : `${this.context.about}${grouped(edge.taken)} times`),
       ),
     );
   }
@@ -211,6 +253,9 @@ export class GraphPane {
     const code = first
       ? this.context.textOf(graph.scopes[first.scope]?.file ?? -1, first.line).trim()
       : "";
+    const before = graph.before?.[block];
+    const difference = before === undefined || before === count ? null : change(count, before);
+    const room = difference ? 24 - difference.text.length : 25;
     const group = shape(
       "g",
       {
@@ -221,7 +266,7 @@ export class GraphPane {
       shape(
         "title",
         {},
-        `b${block}: ${grouped(count)} executions, ${graph.instructions[block]} instructions` +
+        `b${block}: ${this.context.about}${grouped(count)} executions${before === undefined ? "" : ` (${grouped(before)} in the baseline)`}, ${graph.instructions[block]} instructions` +
           `${lines ? `, ${lines}` : ""}\n${code}`,
       ),
       shape("rect", { width: NODE_WIDTH, height: NODE_HEIGHT, rx: 7 }),
@@ -232,11 +277,36 @@ export class GraphPane {
         "block-lines",
         fitting(lines, 22 - name.length - brief(count).length),
       ),
-      text(NODE_WIDTH - 9, 18, "block-count", brief(count)),
-      text(9, 36, "block-code", code.length > 25 ? `${code.slice(0, 24)}…` : code),
+      text(NODE_WIDTH - 9, 18, "block-count", this.context.about + brief(count)),
+      text(9, 36, "block-code", code.length > room ? `${code.slice(0, room - 1)}…` : code),
+      difference && text(NODE_WIDTH - 9, 36, `block-change ${difference.sort}`, difference.text),
     );
     group.addEventListener("click", () => this.context.choose(block));
     return group;
+  }
+
+  /** How an edge differs from the baseline, where control had a choice. */
+  private difference(graph: Graph, line: Line): SVGElement[] {
+    const edge = graph.edges[line.edge]!;
+    const { sort, text: words } = change(edge.taken, edge.before);
+    if (graph.out[edge.from]!.length < 2 || sort === "same") return [];
+    const [x, y] = line.isBack ? line.points[3]! : line.points[line.points.length - 1]!;
+    return [text(x + (line.isBack ? 4 : 8), y - 20, `edge-change ${sort}`, words)];
+  }
+
+  /** The increments of a chord: `⊕ −1`, or for a chord that ends a path also what the number of the
+   * next path starts with: `⊕ +1, then +4`. */
+  private increment(graph: Graph, line: Line): SVGElement[] {
+    const edge = graph.edges[line.edge]!;
+    const [before, after] = edge.increments;
+    const words = [
+      before !== null && signed(before),
+      after !== null && `then ${signed(after)}`,
+    ].filter(Boolean);
+    if (words.length === 0) return [];
+    const [x, y] = line.isBack ? line.points[3]! : line.points[line.points.length - 1]!;
+    const label = `⊕ ${words.join(", ")}`;
+    return [text(x + (line.isBack ? 4 : 8), y - 32, "edge-increment", label)];
   }
 
   /** The values of an edge: `+3`, or for an edge that ends a path also the value of the next path's
@@ -256,6 +326,10 @@ export class GraphPane {
     const [x, y] = line.isBack ? line.points[3]! : line.points[line.points.length - 1]!;
     return label === "" ? [] : [text(x + (line.isBack ? 4 : 8), y - 8, "edge-value", label)];
   }
+}
+
+function signed(number: bigint): string {
+  return number < 0n ? `−${-number}` : `+${number}`;
 }
 
 /** The largest scale at which the graph fits, if it stays legible. */

@@ -1,9 +1,18 @@
 // The bar at the top: the name of the run, the views, search, and the theme.
 
 import type { Profile } from "../data/profile";
+import type { Parts } from "../data/wire";
 import type { Store, View } from "../state";
 import { button, element, shape } from "./dom";
 import { nextTheme, themeName } from "./theme";
+
+const NAMES: Record<keyof Parts, string> = {
+  loops: "Loops",
+  variation: "Variation",
+  samples: "Samples",
+  traces: "Trace",
+  phases: "Phases",
+};
 
 export class Header {
   readonly root: HTMLElement;
@@ -38,8 +47,7 @@ export class Header {
     });
     const views: [View, string][] = [["overview", "Overview"]];
     if (profile.functionCount > 0) views.push(["function", "Function"]);
-    if (profile.head.has_loops) views.push(["loops", "Loops"]);
-    if (profile.head.has_variation) views.push(["variation", "Variation"]);
+    for (const part of profile.head.parts) views.push([part, NAMES[part]]);
     for (const [view, name] of views) {
       this.tabs.set(
         view,

@@ -9,6 +9,7 @@ const KEYS: [string, string][] = [
   ["[ ]", "previous and next path of the list"],
   ["↑ ↓", "move in a list"],
   ["z", "zoom into the focused decision of the icicle (or double-click)"],
+  ["+ - 0", "zoom in and out of the focused timeline, and show all events"],
   ["c", "copy the path as text"],
   ["t", "change the theme"],
   ["?", "this list"],

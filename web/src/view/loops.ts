@@ -4,6 +4,8 @@
 import { brief, exact, grouped, percent, plural } from "../data/numbers";
 import type { LoopRecord, LoopsDocument } from "../data/streams";
 import type { StreamWire } from "../data/wire";
+import { change } from "../model/change";
+import { columns, name, number } from "./cells";
 import { button, classNames, element } from "./dom";
 import { Rows } from "./rows";
 
@@ -18,6 +20,9 @@ export class LoopsView {
   private readonly drawing = element("div", { class: "icicle-drawing" });
   private document: LoopsDocument | null = null;
   private functions: number[] = [];
+  private isCompared = false;
+  /** The loops of the baseline, by function and head. */
+  private readonly before = new Map<string, LoopRecord>();
   private loop: LoopRecord | null = null;
   private zoom: number | null = null;
 
@@ -25,7 +30,7 @@ export class LoopsView {
     this.rows = new Rows({
       name: "Loops",
       height: ROW,
-      render: (row) => this.row(this.document!.loops[row]!),
+      render: (row) => this.row(row),
       select: (row) => this.choose(row),
       empty: "No loop ran.",
     });
@@ -38,11 +43,7 @@ export class LoopsView {
         "section",
         { class: "panel", "aria-label": "Loops" },
         element("h2", {}, "Loops"),
-        element(
-          "div",
-          { class: "columns", "aria-hidden": "true" },
-          ...["iterations", "entered", "each", "loop"].map((name) => element("span", {}, name)),
-        ),
+        columns("iterations", "entered", "each", "loop"),
         this.rows.root,
       ),
       element(
@@ -55,28 +56,41 @@ export class LoopsView {
     );
   }
 
-  show({ document, functions }: StreamWire<LoopsDocument>): void {
+  show({ now, before }: StreamWire<LoopsDocument>): void {
+    const { document, functions } = now;
     if (this.document === document) return;
     this.document = document;
     this.functions = functions;
+    before?.document.loops.forEach((loop, index) => {
+      const fn = before.functions[index]!;
+      if (fn >= 0) this.before.set(key(fn, loop), loop);
+    });
+    this.isCompared = before !== null;
     this.rows.show(document.loops.length, 0);
     if (document.loops.length > 0) this.choose(0);
   }
 
-  private row(loop: LoopRecord): (Node | string)[] {
+  private row(row: number): (Node | string)[] {
+    const loop = this.document!.loops[row]!;
     const each = loop.executions > 0 ? loop.iterations / loop.executions : 0;
     const place = loop.head.place?.split("/").pop() ?? `b${loop.head.block}`;
     return [
-      element("span", { class: "number" }, brief(exact(loop.iterations))),
-      element("span", { class: "number" }, brief(exact(loop.executions))),
-      element("span", { class: "number" }, each < 100 ? each.toFixed(1) : brief(Math.round(each))),
-      element(
-        "span",
-        { class: "name", title: `${loop.function} ${place}` },
-        element("bdi", {}, loop.function),
-        element("span", { class: "detail" }, place),
-      ),
+      number(brief(exact(loop.iterations))),
+      number(brief(exact(loop.executions))),
+      number(each < 100 ? each.toFixed(1) : brief(Math.round(each))),
+      name(loop.function, this.isCompared ? `${this.changeOf(row)} · ${place}` : place),
     ];
+  }
+
+  /** The loop in the baseline. */
+  private beforeOf(row: number): LoopRecord | undefined {
+    return this.before.get(key(this.functions[row]!, this.document!.loops[row]!));
+  }
+
+  /** How often the loop turned, against the baseline. */
+  private changeOf(row: number): string {
+    const now = exact(this.document!.loops[row]!.iterations);
+    return change(now, exact(this.beforeOf(row)?.iterations ?? 0)).text;
   }
 
   private choose(row: number): void {
@@ -92,6 +106,7 @@ export class LoopsView {
         { class: "detail" },
         `${plural(loop.starts, "turn")}, sequences of up to ${this.document!.k} paths`,
       ),
+      ...(this.isCompared ? [this.comparison(row)] : []),
       findings.length > 0 ? element("ul", {}, ...findings) : "",
       button("Show the first path", "Show the hottest path of this loop", () =>
         this.open(this.functions[row]!, loop.paths[0]?.id ?? 0),
@@ -102,6 +117,18 @@ export class LoopsView {
       }),
     );
     this.draw();
+  }
+
+  /** The counts of the loop in the baseline, and what was found there. */
+  private comparison(row: number): HTMLElement {
+    const before = this.beforeOf(row);
+    if (!before) return element("p", { class: "change new" }, "The baseline does not have it.");
+    const counts =
+      `In the baseline: ${plural(exact(before.iterations), "iteration")} ` +
+      `(${this.changeOf(row)}), entered ${plural(exact(before.executions), "time")}, ` +
+      `${plural(before.starts, "turn")}.`;
+    const findings = before.findings.map(sentence).join(" ");
+    return element("p", { class: "baseline" }, `${counts} ${findings}`);
   }
 
   private draw(): void {
@@ -176,6 +203,11 @@ export class LoopsView {
     });
     return box;
   }
+}
+
+/** A loop of a function of the page. */
+function key(fn: number, { head }: LoopRecord): string {
+  return `${fn} ${head.block}`;
 }
 
 function sentence({ kind, share, paths, turns }: LoopRecord["findings"][number]): string {

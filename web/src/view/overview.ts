@@ -3,7 +3,10 @@
 
 import { brief, exact, grouped, percent, plural, type Wire } from "../data/numbers";
 import type { Profile } from "../data/profile";
+import type { BaselineHead } from "../data/wire";
+import { both, change } from "../model/change";
 import type { Store } from "../state";
+import { bar, changeCell, columns, name, number } from "./cells";
 import { classNames, element } from "./dom";
 import { Rows } from "./rows";
 
@@ -16,9 +19,15 @@ export class Overview {
   private readonly paths: Rows;
   private readonly functionCount = element("span", { class: "count" });
   private readonly pathCount = element("span", { class: "count" });
+  /** In the page of a comparison: whether the largest changes come first, or the hottest code. */
+  private readonly order: HTMLSelectElement;
+  private text = "";
   private listedFunctions: number[] = [];
-  private listedPaths: number[] = [];
+  /** The listed paths: of the hottest paths, or of those that changed most. */
+  private listedPaths: ListedPath[] = [];
   private neverRan: number[] = [];
+  /** The listed functions that ran only in the baseline. */
+  private gone: number[] = [];
 
   constructor(
     private readonly profile: Profile,
@@ -38,27 +47,58 @@ export class Overview {
       select: (row) => this.choosePath(row),
       empty: profile.functionCount === 0 ? "No path ran." : "No path matches.",
     });
+    this.order = element(
+      "select",
+      {
+        class: "overview-order",
+        "aria-label": "Order of the functions and paths",
+        onchange: () => this.filter(this.text),
+      },
+      element("option", { value: "change" }, "largest changes first"),
+      element("option", { value: "share" }, "hottest first"),
+    );
     const hasPaths = profile.head.unit === "paths";
-    const names = hasPaths
-      ? ["share", "calls", "paths", "missed", "function"]
-      : ["share", "calls", "function"];
+    const { baseline } = profile.head;
+    const names = baseline
+      ? ["share", "instructions", "baseline", "change", "function"]
+      : hasPaths
+        ? ["share", "calls", "paths", "missed", "function"]
+        : ["share", "calls", "function"];
+    const showsPaths = hasPaths && (baseline === null || baseline.has_paths);
+    const pathNames = baseline
+      ? ["share", "count", "baseline", "change", "path"]
+      : ["share", "count", "length", "path"];
     this.root = element(
       "main",
-      { class: classNames("overview", !hasPaths && "no-paths"), id: "overview" },
+      {
+        class: classNames("overview", !showsPaths && "no-paths", baseline !== null && "compared"),
+        id: "overview",
+      },
       this.summary(),
       element(
         "section",
         { class: "panel", "aria-labelledby": "functions-title" },
-        element("h2", { id: "functions-title" }, "Hottest functions ", this.functionCount),
+        element(
+          "h2",
+          { id: "functions-title" },
+          baseline ? "Functions " : "Hottest functions ",
+          this.functionCount,
+        ),
+        baseline && this.order,
         columns(...names),
         this.functions.root,
       ),
-      hasPaths &&
+      showsPaths &&
         element(
           "section",
           { class: "panel", "aria-labelledby": "paths-title" },
-          element("h2", { id: "paths-title" }, "Hottest paths ", this.pathCount),
-          columns("share", "count", "length", "path"),
+          element(
+            "h2",
+            { id: "paths-title" },
+            baseline ? "Paths " : "Hottest paths ",
+            this.pathCount,
+          ),
+          columns(...pathNames),
           this.paths.root,
         ),
     );
@@ -67,33 +107,41 @@ export class Overview {
 
   /** Lists the functions and paths whose function or file contains a text. */
   filter(text: string): void {
-    const { functions, hot, files, never_ran } = this.profile.head;
+    this.text = text;
+    const { functions, files, never_ran, baseline } = this.profile.head;
     const wanted = text.trim().toLowerCase();
     const matches = (name: string, file: number): boolean =>
       wanted === "" ||
       name.toLowerCase().includes(wanted) ||
       (files.names[file] ?? "").toLowerCase().includes(wanted);
-    const all = (list: unknown[]): number[] => list.map((_, index) => index);
-    this.listedFunctions = all(functions.names).filter((index) =>
-      matches(functions.names[index]!, functions.files[index]!),
-    );
+    const matching = (table: { names: string[]; files: number[] }): number[] =>
+      table.names.flatMap((name, index) => (matches(name, table.files[index]!) ? [index] : []));
+    this.listedFunctions = matching(functions);
     const shown = new Set(this.listedFunctions);
-    this.listedPaths = all(hot.functions).filter((index) => shown.has(hot.functions[index]!));
+    const paths = this.allPaths();
+    this.listedPaths = paths.filter(({ fn }) => shown.has(fn));
+    this.gone = baseline ? matching(baseline.gone) : [];
+    const gone = new Set(baseline?.gone.names);
     this.neverRan =
       wanted === ""
         ? []
-        : all(never_ran.names).filter((index) =>
-            matches(never_ran.names[index]!, never_ran.files[index]!),
-          );
+        : matching(never_ran).filter((index) => !gone.has(never_ran.names[index]!));
+    if (baseline && this.order.value === "change") this.sortByChange(baseline);
     const [ran, never] = [this.listedFunctions.length, this.neverRan.length];
-    this.functionCount.textContent =
-      never > 0 ? `${grouped(ran)} ran, ${grouped(never)} never ran` : grouped(ran);
-    const [listed, hottest] = [this.listedPaths.length, hot.functions.length];
+    this.functionCount.textContent = [
+      never > 0 || this.gone.length > 0 ? `${grouped(ran)} ran` : grouped(ran),
+      this.gone.length > 0 && `${grouped(this.gone.length)} ran only in the baseline`,
+      never > 0 && `${grouped(never)} never ran`,
+    ]
+      .filter(Boolean)
+      .join(", ");
+    const [listed, all] = [this.listedPaths.length, paths.length];
+    const which = baseline && this.order.value === "change" ? "that changed most" : "hottest";
     this.pathCount.textContent =
-      listed < hottest
-        ? `${grouped(listed)} of the ${grouped(hottest)} hottest`
-        : `the ${grouped(hottest)} hottest`;
-    this.functions.show(this.listedFunctions.length + this.neverRan.length);
+      listed < all
+        ? `${grouped(listed)} of the ${grouped(all)} ${which}`
+        : `the ${grouped(all)} ${which}`;
+    this.functions.show(this.listedFunctions.length + this.gone.length + this.neverRan.length);
     this.paths.show(this.listedPaths.length);
   }
 
@@ -104,22 +152,25 @@ export class Overview {
 
   private summary(): HTMLElement {
     const { head } = this.profile;
-    const { totals, cpu_time, images } = head;
+    const { totals, cpu_time, images, baseline } = head;
     const estimated = head.basis === null ? "" : " (estimated)";
     const cards = [
-      card(brief(exact(totals.instructions)), `instructions in woven code${estimated}`),
+      card(
+        brief(exact(totals.instructions)),
+        `instructions in woven code${estimated}${was(totals.instructions, baseline?.instructions)}`,
+      ),
       head.unit === "paths"
         ? card(
             grouped(exact(totals.distinct_paths)),
-            `paths ran, of ${brief(exact(totals.possible_paths))} possible${estimated}`,
+            `paths ran, of ${brief(exact(totals.possible_paths))} possible${estimated}${was(totals.distinct_paths, baseline?.distinct_paths)}`,
           )
         : card(
             grouped(exact(totals.distinct_edges)),
-            `edges taken, of ${brief(exact(totals.possible_edges))} possible${estimated}`,
+            `edges taken, of ${brief(exact(totals.possible_edges))} possible${estimated}${was(totals.distinct_edges, baseline?.distinct_edges)}`,
           ),
       card(
         grouped(totals.functions_run),
-        `functions ran, of ${grouped(totals.functions)} woven${estimated}`,
+        `functions ran, of ${grouped(totals.functions)} woven${estimated}${was(totals.functions_run, baseline?.functions_run)}`,
       ),
     ];
     if (head.unit === "paths") cards.push(this.mispredicted());
@@ -141,6 +192,7 @@ export class Overview {
         plural(image.threads, "thread"),
       ].join(" · "),
     );
+    if (baseline) command.push(`compared with the baseline ${baseline.title}`);
     const notes = head.basis === null ? head.notes : [head.basis, ...head.notes];
     return element(
       "section",
@@ -185,14 +237,16 @@ export class Overview {
   }
 
   private functionRow(row: number): (Node | string)[] {
-    const { functions, files, never_ran, totals, unit } = this.profile.head;
+    const { functions, files, never_ran, totals, unit, baseline } = this.profile.head;
     const index = this.listedFunctions[row];
+    const later = row - this.listedFunctions.length;
+    if (index === undefined && later < this.gone.length) return this.goneRow(this.gone[later]!);
     if (index === undefined) {
-      const quiet = this.neverRan[row - this.listedFunctions.length]!;
+      const quiet = this.neverRan[later - this.gone.length]!;
+      const cells = baseline ? 3 : unit === "edges" ? 1 : 3;
       return [
         element("span", { class: "share-cell" }, "never ran"),
-        element("span", {}),
-        ...(unit === "edges" ? [] : [element("span", {}), element("span", {})]),
+        ...Array.from({ length: cells }, () => element("span", {})),
         name(
           never_ran.names[quiet]!,
           place(files.names[never_ran.files[quiet]!], never_ran.lines[quiet]!),
@@ -200,14 +254,41 @@ export class Overview {
       ];
     }
     const part = exact(functions.instructions[index]!);
+    const cells = baseline
+      ? this.comparedCells(part, exact(baseline.functions.instructions[index]!))
+      : [
+          number(this.profile.about + brief(exact(functions.calls[index]!))),
+          ...(unit === "edges" ? [] : this.pathCells(index)),
+        ];
     return [
       bar(part, exact(totals.instructions)),
-      element("span", { class: "number" }, brief(exact(functions.calls[index]!))),
-      ...(unit === "edges" ? [] : this.pathCells(index)),
+      ...cells,
       name(
         functions.names[index]!,
         place(files.names[functions.files[index]!], functions.lines[index]!),
       ),
+    ];
+  }
+
+  /** A function that ran only in the baseline. */
+  private goneRow(index: number): (Node | string)[] {
+    const { baseline, files } = this.profile.head;
+    const { names, files: places, lines, instructions, is_known } = baseline!.gone;
+    const why = is_known[index] ? "" : ", not in this build";
+    return [
+      element("span", { class: "share-cell" }, "gone"),
+      ...this.comparedCells(0n, exact(instructions[index]!)),
+      name(names[index]!, place(files.names[places[index]!], lines[index]!) + why),
+    ];
+  }
+
+  /** Instructions of the run and of the baseline. */
+  private comparedCells(now: bigint, before: bigint): HTMLElement[] {
+    const title = `${grouped(now)} instructions, ${grouped(before)} in the baseline`;
+    return [
+      number(brief(now), title),
+      number(brief(before), title),
+      changeCell(now, before, title),
     ];
   }
 
@@ -222,24 +303,62 @@ export class Overview {
     const { executions, predicted } = this.profile.head.functions;
     const [ran, right] = [exact(executions[index]!), exact(predicted[index]!)];
     const text = ran === 0n ? "" : ran === right ? "0" : percent(ran - right, ran);
-    const name = classNames("number", ran > right && "missed");
-    return element("span", { class: name, title: MISSED }, text);
+    const classes = classNames("number", ran > right && "missed");
+    return element("span", { class: classes, title: MISSED }, text);
   }
 
   private pathRow(row: number): (Node | string)[] {
-    const { functions, hot, totals } = this.profile.head;
-    const index = this.listedPaths[row]!;
-    const [count, instructions] = [exact(hot.counts[index]!), exact(hot.instructions[index]!)];
+    const { functions, totals, baseline } = this.profile.head;
+    const { fn, path, route, count, before, instructions } = this.listedPaths[row]!;
+    const title = both(count, before);
+    const cells = baseline
+      ? [
+          number(brief(count), title),
+          number(brief(before), title),
+          changeCell(count, before, title),
+        ]
+      : [
+          number(this.profile.about + brief(count)),
+          number(`${grouped(instructions)} ins`, "instructions of one execution"),
+        ];
     return [
       bar(count * instructions, exact(totals.instructions)),
-      element("span", { class: "number" }, brief(count)),
-      element(
-        "span",
-        { class: "number", title: "instructions of one execution" },
-        `${grouped(instructions)} ins`,
-      ),
-      name(functions.names[hot.functions[index]!]!, `p${hot.numbers[index]} ${hot.routes[index]}`),
+      ...cells,
+      name(functions.names[fn]!, `p${path} ${route}`),
     ];
+  }
+
+  /** All paths of the list: the hottest, or those that changed most. */
+  private allPaths(): ListedPath[] {
+    const { hot, baseline } = this.profile.head;
+    if (baseline && this.order.value === "change") {
+      const { functions, numbers, routes, counts, before, instructions } = baseline.changed;
+      return functions.map((fn, index) => ({
+        fn,
+        path: exact(numbers[index]!),
+        route: routes[index]!,
+        count: exact(counts[index]!),
+        before: exact(before[index]!),
+        instructions: exact(instructions[index]!),
+      }));
+    }
+    return hot.functions.map((fn, index) => ({
+      fn,
+      path: exact(hot.numbers[index]!),
+      route: hot.routes[index]!,
+      count: exact(hot.counts[index]!),
+      before: exact(hot.before?.[index] ?? 0),
+      instructions: exact(hot.instructions[index]!),
+    }));
+  }
+
+  private sortByChange(baseline: BaselineHead): void {
+    const { instructions } = this.profile.head.functions;
+    const size = (index: number): number =>
+      Math.abs(
+        Number(exact(instructions[index]!) - exact(baseline.functions.instructions[index]!)),
+      );
+    this.listedFunctions.sort((a, b) => size(b) - size(a));
   }
 
   private chooseFunction(row: number): void {
@@ -248,23 +367,21 @@ export class Overview {
   }
 
   private choosePath(row: number): void {
-    const { hot } = this.profile.head;
-    const index = this.listedPaths[row]!;
-    this.store.set({
-      view: "function",
-      fn: hot.functions[index]!,
-      path: exact(hot.numbers[index]!),
-      step: null,
-    });
+    const { fn, path } = this.listedPaths[row]!;
+    this.store.set({ view: "function", fn, path, step: null });
   }
 }
 
-function columns(...names: string[]): HTMLElement {
-  return element(
-    "div",
-    { class: "columns", "aria-hidden": "true" },
-    ...names.map((each) => element("span", {}, each)),
-  );
+/** A path of a list. */
+interface ListedPath {
+  fn: number;
+  path: bigint;
+  route: string;
+  count: bigint;
+  /** Executions in the baseline. */
+  before: bigint;
+  /** Instructions of one execution. */
+  instructions: bigint;
 }
 
 function card(figure: string, text: string): HTMLElement {
@@ -276,23 +393,11 @@ function card(figure: string, text: string): HTMLElement {
   );
 }
 
-function bar(part: bigint, whole: bigint): HTMLElement {
-  const share = Number(whole) > 0 ? (100 * Number(part)) / Number(whole) : 0;
-  return element(
-    "span",
-    { class: "share-cell" },
-    element("span", { class: "share-bar", style: `width:${share.toFixed(2)}%` }),
-    element("span", {}, percent(part, whole)),
-  );
-}
-
-function name(text: string, detail: string): HTMLElement {
-  return element(
-    "span",
-    { class: "name", title: `${text} ${detail}` },
-    element("bdi", {}, text),
-    element("span", { class: "detail" }, detail),
-  );
+/** A total of the baseline, in words. Empty without a baseline. */
+function was(now: Wire, before: Wire | undefined): string {
+  if (before === undefined) return "";
+  const { text } = change(exact(now), exact(before));
+  return `; baseline ${brief(exact(before))} (${text})`;
 }
 
 function place(file: string | undefined, line: number): string {

@@ -2,9 +2,10 @@
 
 import { brief, grouped, percent } from "../data/numbers";
 import { DagKind, type DagEdge } from "../model/graph";
+import { both, change } from "../model/change";
 import type { ChosenPath, RanFunction } from "../model/function";
 import type { Order } from "../model/paths";
-import { beginning } from "../model/steps";
+import { route } from "../model/route";
 import { button, element } from "./dom";
 import { Icicle } from "./icicle";
 import { Rows } from "./rows";
@@ -14,6 +15,7 @@ const ORDERS: [Order, string][] = [
   ["instructions", "instructions"],
   ["count", "count"],
   ["missed", "missed by edges"],
+  ["change", "change"],
   ["length", "length"],
   ["number", "path number"],
 ];
@@ -32,7 +34,11 @@ export class PathsPane {
   /** The edges that all listed paths have. */
   private shared = new Set<DagEdge>();
 
-  constructor(choose: (path: bigint) => void, copy: () => void) {
+  constructor(
+    private readonly about: string,
+    choose: (path: bigint) => void,
+    copy: () => void,
+  ) {
     this.icicle = new Icicle((path) => choose(this.fn!.paths.numbers[path]!));
     this.rows = new Rows({
       name: "Paths",
@@ -71,12 +77,13 @@ export class PathsPane {
         { class: "columns", "aria-hidden": "true" },
         element("span", {}, "share"),
         element("span", {}, "count"),
+        element("span", { class: "before" }, "baseline"),
         element(
           "span",
           { title: "Executions that the edge counts alone would predict" },
           "by edges",
         ),
-        element("span", {}, "path and decisions"),
+        element("span", {}, "path"),
       ),
       this.rows.root,
     );
@@ -87,6 +94,8 @@ export class PathsPane {
     this.fn = fn;
     this.path = path;
     if (isNew) {
+      this.root.classList.toggle("compared", fn.paths.isCompared);
+      this.order.querySelector<HTMLOptionElement>("[value=change]")!.hidden = !fn.paths.isCompared;
       this.filter.value = "";
       this.list();
     }
@@ -108,14 +117,18 @@ export class PathsPane {
       .sorted(this.order.value as Order)
       .map((path) => paths.numbers[path]!)
       .filter(isWanted);
-    const phantoms = paths.phantoms.filter(isWanted);
-    this.listed = [...ran, ...phantoms];
+    const gone = paths.gone.filter(isWanted);
+    const phantoms = paths.phantoms.filter((path) => isWanted(path) && paths.before(path) === 0n);
+    this.listed = [...ran, ...gone, ...phantoms];
     this.shared = sharedEdges(fn, this.listed);
     const { length } = paths;
     const count =
       ran.length === length ? grouped(length) : `${grouped(ran.length)} of ${grouped(length)}`;
-    this.heading.textContent =
-      phantoms.length > 0 ? `${count}, and ${grouped(phantoms.length)} that never ran` : count;
+    const others = [
+      gone.length > 0 && `${grouped(gone.length)} that ran only in the baseline`,
+      phantoms.length > 0 && `${grouped(phantoms.length)} that never ran`,
+    ].filter(Boolean);
+    this.heading.textContent = [count, ...others].join(", and ");
     this.rows.show(this.listed.length, this.chosenRow());
   }
 
@@ -124,11 +137,12 @@ export class PathsPane {
     return this.path ? this.listed.indexOf(this.path.number) : -1;
   }
 
-  private row(row: number): (Node | string)[] {
+  private row(row: number): (Node | string | false)[] {
     const { paths } = this.fn!;
     const number = this.listed[row]!;
     const path = paths.indexOf(number);
     const count = path < 0 ? 0n : paths.counts[path]!;
+    const before = paths.before(number);
     const part = path < 0 ? 0 : paths.weight(path, path + 1);
     const whole = paths.weight(0, paths.length);
     const isOwn = (edge: DagEdge): boolean => !this.shared.has(edge);
@@ -140,15 +154,29 @@ export class PathsPane {
           class: "share-bar",
           style: `width:${((100 * part) / (whole || 1)).toFixed(2)}%`,
         }),
-        element("span", {}, path < 0 ? "◆ never ran" : percent(part, whole)),
+        element(
+          "span",
+          {},
+          path >= 0 ? percent(part, whole) : before > 0n ? "gone" : "◆ never ran",
+        ),
       ),
-      element("span", { class: "number", title: grouped(count) }, brief(count)),
+      element("span", { class: "number", title: grouped(count) }, this.about + brief(count)),
+      paths.isCompared &&
+        element(
+          "span",
+          {
+            class: `number before change ${change(count, before).sort}`,
+            title: both(count, before),
+          },
+          `${brief(before)} `,
+          element("small", {}, change(count, before).text),
+        ),
       this.byEdges(count, paths.predictionOf(number)),
       element(
         "span",
-        { class: "name", title: `p${number} ${this.route(number, () => true)}` },
+        { class: "name", title: `p${number} ${route(this.fn!, number)}` },
         element("b", {}, `p${number}`),
-        element("span", { class: "detail" }, this.route(number, isOwn)),
+        element("span", { class: "detail" }, route(this.fn!, number, isOwn)),
       ),
     ];
   }
@@ -163,21 +191,6 @@ export class PathsPane {
     const isSame = predicted === count;
     const name = isSame ? "number same" : "number";
     return element("span", { class: name, title }, isSame ? "same" : brief(predicted));
-  }
-
-  /** The decisions of a path that the run made in several ways, of those that `keeps` accepts. */
-  private route(number: bigint, keeps: (edge: DagEdge) => boolean): string {
-    const { graph, paths } = this.fn!;
-    const words: string[] = [];
-    let start = "";
-    for (const edge of paths.edgesOf(number).filter(keeps)) {
-      if (edge.kind === DagKind.Start) start = beginning(graph, [edge]);
-      else if (graph.isDecided(edge.from) && graph.isShown(edge.number)) {
-        const { place, words: where } = graph.edges[edge.number]!;
-        words.push(`${place ? `${place.line} ` : ""}→ ${where}`);
-      }
-    }
-    return [...words, start].filter(Boolean).join(", ");
   }
 }
 

@@ -7,7 +7,7 @@ export interface RowsOptions {
   /** The name for screen readers. */
   name: string;
   height: number;
-  render: (index: number) => (Node | string)[];
+  render: (index: number) => (Node | string | false)[];
   /** The class of a row. */
   rowClass?: (index: number) => string;
   select?: (index: number) => void;
@@ -58,6 +58,11 @@ export class Rows {
     this.shown = [0, 0];
     this.inner.replaceChildren();
     this.draw();
+  }
+
+  /** The selected row, or -1. */
+  get current(): number {
+    return this.selected;
   }
 
   mark(index: number): void {

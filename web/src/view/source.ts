@@ -2,11 +2,13 @@
 // lines of the chosen path, numbered in order, with what was decided on them.
 
 import { brief, grouped } from "../data/numbers";
+import { both, change } from "../model/change";
 import type { ChosenPath, Reader, RanFunction } from "../model/function";
 import type { SourceFile, SourceLine } from "../model/source";
 import { outcome, type Step } from "../model/steps";
-import { classNames, element, heat } from "./dom";
+import { classNames, colorOf, element, heat } from "./dom";
 import { Rows } from "./rows";
+import { onTheme } from "./theme";
 
 const ROW = 20;
 
@@ -44,6 +46,7 @@ export class SourcePane {
     );
     this.rows.root.addEventListener("click", (event) => this.click(event.target));
     new ResizeObserver(() => this.drawStrip()).observe(this.rows.root);
+    onTheme(() => this.drawStrip());
     this.root = element(
       "section",
       { class: "pane source-pane", "aria-label": "Source code" },
@@ -110,10 +113,12 @@ export class SourcePane {
     return classNames(name, isCurrent && "current", isNever && "never");
   }
 
-  private row(row: number): (Node | string)[] {
+  private row(row: number): (Node | string | false)[] {
     const { line, spans, text } = this.source!.lines[row] as SourceLine;
     if (line === 0) return [element("span", { class: "gap-text" }, text)];
     const count = this.source!.counts.get(line);
+    const before = this.source!.before?.get(line);
+    const isCompared = before !== undefined;
     const lit = this.lit.get(line);
     const order = lit?.steps.map((step) => step + 1) ?? [];
     const chips = order.length > 3 ? `${order.slice(0, 2).join(",")}…` : order.join(",");
@@ -132,10 +137,15 @@ export class SourcePane {
         {
           class: "margin",
           style: `--heat:${count === undefined ? 0 : heat(count, this.source!.highest).toFixed(2)}`,
-          title: count === undefined ? "" : `${this.reader.profile.about}${grouped(count)} times`,
+          title: isCompared
+            ? both(count ?? 0n, before ?? 0n)
+            : count === undefined
+              ? ""
+              : `${this.reader.profile.about}${grouped(count)} times`,
         },
-        count === undefined ? "" : brief(count),
+        count === undefined ? "" : this.reader.profile.about + brief(count),
       ),
+      this.source!.before !== null && lineChange(isCompared, count ?? 0n, before ?? 0n),
       element("span", { class: "line-number" }, String(line)),
       element(
         "span",
@@ -198,23 +208,31 @@ export class SourcePane {
     const height = this.rows.root.clientHeight;
     if (!source || !context || height === 0) return;
     strip.height = height;
-    const style = getComputedStyle(this.root);
+    const [hot, accent] = [colorOf(this.root, "--hot"), colorOf(this.root, "--accent")];
     const size = Math.max(1.5, height / Math.max(1, source.lines.length));
     source.lines.forEach(({ line }, row) => {
       const count = source.counts.get(line);
       const y = (row / source.lines.length) * height;
       if (count !== undefined && count > 0n) {
         context.globalAlpha = 0.2 + 0.8 * heat(count, source.highest);
-        context.fillStyle = style.getPropertyValue("--hot");
+        context.fillStyle = hot;
         context.fillRect(0, y, 6, size);
       }
       if (this.lit.has(line)) {
         context.globalAlpha = 1;
-        context.fillStyle = style.getPropertyValue("--accent");
+        context.fillStyle = accent;
         context.fillRect(7, y, 7, Math.max(2, size));
       }
     });
   }
+}
+
+/** How the count of a line differs from the baseline. */
+function lineChange(isCompared: boolean, now: bigint, before: bigint): HTMLElement {
+  const { sort, text } = change(now, before);
+  const words = sort === "same" ? "=" : text;
+  const attributes = { class: `line-change ${sort}`, "aria-hidden": "true" };
+  return element("span", attributes, isCompared ? words : "");
 }
 
 /** The last part of a function's name, without the arguments of types. */

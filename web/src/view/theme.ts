@@ -7,6 +7,15 @@ const KEY = "holloway-theme";
 
 let theme: Theme = "auto";
 
+/** The event after a change. */
+const CHANGE = "holloway-theme";
+
+/** Calls `redraw` when the colors change. Elements follow by themselves, and canvases do not. */
+export function onTheme(redraw: () => void): void {
+  document.addEventListener(CHANGE, redraw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+}
+
 export function startTheme(): void {
   const kept = keptTheme();
   apply(THEMES.find((each) => each === kept) ?? "auto");
@@ -38,4 +47,5 @@ function keptTheme(): string | null {
 function apply(next: Theme): void {
   theme = next;
   document.documentElement.dataset.theme = next;
+  document.dispatchEvent(new Event(CHANGE));
 }

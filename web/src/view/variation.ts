@@ -4,6 +4,7 @@
 import { brief, grouped, percent, plural } from "../data/numbers";
 import type { TimedPath, VariationDocument } from "../data/streams";
 import type { StreamWire } from "../data/wire";
+import { bar, columns, name, number } from "./cells";
 import { button, element, shape } from "./dom";
 import { Rows } from "./rows";
 
@@ -16,6 +17,9 @@ export class VariationView {
   private readonly detail = element("div", { class: "detail-body", role: "status" });
   private list: TimedPath[] = [];
   private functions: number[] = [];
+  private isCompared = false;
+  /** The paths of the baseline, by function and name. */
+  private readonly before = new Map<string, TimedPath>();
 
   constructor(private readonly open: (fn: number, path: number) => void) {
     this.rows = new Rows({
@@ -32,11 +36,7 @@ export class VariationView {
         "section",
         { class: "panel", "aria-label": "Paths by net variation" },
         element("h2", {}, "Paths by net variation"),
-        element(
-          "div",
-          { class: "columns", "aria-hidden": "true" },
-          ...["of the run", "base", "p99", "path"].map((name) => element("span", {}, name)),
-        ),
+        columns("of the run", "base", "p99", "path"),
         this.rows.root,
       ),
       element(
@@ -48,8 +48,14 @@ export class VariationView {
     );
   }
 
-  show({ document, functions }: StreamWire<VariationDocument>): void {
+  show({ now, before }: StreamWire<VariationDocument>): void {
+    const { document, functions } = now;
     if (this.list === document.variation) return;
+    before?.document.variation.forEach((path, index) => {
+      const fn = before.functions[index]!;
+      if (fn >= 0) this.before.set(`${fn} ${path.path_name}`, path);
+    });
+    this.isCompared = before !== null;
     this.functions = functions;
     this.list = document.variation;
     this.rows.show(this.list.length, 0);
@@ -59,14 +65,20 @@ export class VariationView {
   private choose(row: number): void {
     this.rows.mark(row);
     const path = this.list[row]!;
+    const before = this.before.get(`${this.functions[row]} ${path.path_name}`);
+    const figure = (figureOf: (path: TimedPath) => string): string => {
+      if (!this.isCompared) return figureOf(path);
+      return `${figureOf(path)} (${before ? figureOf(before) : "not"} in the baseline)`;
+    };
     const figures: [string, string][] = [
-      ["base", cycles(path.base)],
-      ["median", cycles(path.p50)],
-      ["90 %", cycles(path.p90)],
-      ["99 %", cycles(path.p99)],
-      ["longest", cycles(path.max)],
-      ["samples", grouped(path.samples)],
-      ["executions", brief(Math.round(path.executions))],
+      ["base", figure(({ base }) => cycles(base))],
+      ["median", figure(({ p50 }) => cycles(p50))],
+      ["90 %", figure(({ p90 }) => cycles(p90))],
+      ["99 %", figure(({ p99 }) => cycles(p99))],
+      ["longest", figure(({ max }) => cycles(max))],
+      ["of the run", figure(({ share }) => percent(share, 1))],
+      ["samples", figure(({ samples }) => grouped(samples))],
+      ["executions", figure(({ executions }) => brief(Math.round(executions)))],
       ["rank by count", grouped(path.rank_by_count)],
       ["rank by total time", grouped(path.rank_by_total)],
     ];
@@ -88,22 +100,11 @@ export class VariationView {
   }
 
   private row(path: TimedPath): (Node | string)[] {
-    const share = Math.min(100, 100 * path.share).toFixed(2);
     return [
-      element(
-        "span",
-        { class: "share-cell" },
-        element("span", { class: "share-bar", style: `width:${share}%` }),
-        element("span", {}, percent(path.share, 1) + (path.certain ? "" : " ?")),
-      ),
-      element("span", { class: "number" }, brief(path.base)),
-      element("span", { class: "number" }, brief(path.p99)),
-      element(
-        "span",
-        { class: "name", title: path.function },
-        element("bdi", {}, path.function),
-        element("span", { class: "detail" }, `p${path.path}`),
-      ),
+      bar(path.share, 1, "", path.certain ? "" : " ?"),
+      number(brief(path.base)),
+      number(brief(path.p99)),
+      name(path.function, `p${path.path}`),
     ];
   }
 }

@@ -11,6 +11,7 @@
 //! Cost: linear in counted paths, plus sorting of functions by name.
 
 mod matching;
+pub mod projection;
 
 use std::cmp::Reverse;
 use std::rc::Rc;

@@ -40,6 +40,11 @@ pub(crate) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
+    /// The copies, with their ids.
+    pub(crate) fn copies(&self) -> &[(FunctionId, &'a Function)] {
+        &self.functions
+    }
+
     /// The representative copy: a copy with known paths, if there is one.
     pub(crate) fn representative(&self) -> (FunctionId, &'a Function) {
         let mut copies = self.functions.iter();

@@ -24,7 +24,7 @@
 
 pub(crate) mod exits;
 pub(crate) mod groups;
-mod number;
+pub(crate) mod number;
 pub(crate) mod same;
 mod sides;
 

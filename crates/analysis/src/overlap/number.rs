@@ -17,7 +17,7 @@ pub(crate) enum Numbering {
 
 /// The edges that every build of the same code has, no matter what it collects. Each edge comes
 /// with its number in the map.
-pub(super) fn common_edges(map: &FunctionMap) -> impl Iterator<Item = (&EdgeMap, usize)> {
+pub(crate) fn common_edges(map: &FunctionMap) -> impl Iterator<Item = (&EdgeMap, usize)> {
     let edges = map.edges.iter().zip(0..);
     edges.filter(|(edge, _)| edge.is_always_there())
 }

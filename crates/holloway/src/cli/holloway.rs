@@ -191,10 +191,10 @@ impl RunsCommand {
     pub(crate) fn is_for_people(&self) -> bool {
         match self {
             Self::Report(_) | Self::Annotate(_) | Self::Graph(_) | Self::Advise(_) => true,
-            Self::Overlap(_) | Self::Stability(_) | Self::Trace(_) => true,
-            Self::Phases(_) | Self::Predict(_) => true,
-            // A file for other programs, and a verdict for scripts.
-            Self::Export(_) | Self::Check(_) => false,
+            Self::Diff(_) | Self::Overlap(_) | Self::Suite(_) | Self::Coverage(_) => true,
+            Self::Stability(_) | Self::Trace(_) | Self::Phases(_) | Self::Predict(_) => true,
+            // A file for other programs, a run, and a verdict for scripts.
+            Self::Export(_) | Self::Merge(_) | Self::Check(_) => false,
         }
     }
 }
@@ -459,6 +459,9 @@ pub(crate) struct ReportArgs {
     /// Write the report as one HTML page, which needs no network: paths, graphs, and source
     #[arg(long, help_heading = "Report", value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["phase", "views", "uncovered", "sort", "min_share", "stats", "all_code", "top", "format"])]
     pub(crate) html: Option<PathBuf>,
+    /// Compare the page's run with this run: a directory of a run, or one profile of it
+    #[arg(long, help_heading = "Report", value_name = "RUN", value_hint = ValueHint::AnyPath, requires = "html")]
+    pub(crate) baseline: Option<PathBuf>,
     /// Open the page of --html in a browser
     #[arg(long, help_heading = "Report", requires = "html")]
     pub(crate) open: bool,

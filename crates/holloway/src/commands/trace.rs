@@ -365,8 +365,16 @@ impl RunTraces {
     }
 
     pub(super) fn new(loaded: Loaded, selection: TraceSelection) -> Self {
-        let _progress = Progress::start("Reading", "the traces");
-        let mut streams = loaded.streams;
+        Self::of_streams(loaded.streams, loaded.profile, selection)
+    }
+
+    /// The traces in these streams. The profile's damage becomes the damage of the traces.
+    pub(super) fn of_streams(
+        mut streams: Vec<Streams>,
+        mut profile: RunProfile,
+        selection: TraceSelection,
+    ) -> Self {
+        let _progress = (!streams.is_empty()).then(|| Progress::start("Reading", "the traces"));
         streams.sort_by_key(|streams| (streams.head.start_ns, streams.head.pid));
         let traced = streams.into_iter().map(|streams| {
             let mut traces = streams.traces(selection);
@@ -380,7 +388,6 @@ impl RunTraces {
         let checked = traced.iter().filter(|_| is_checked);
         let accounts = checked.filter_map(|(streams, traces)| streams.account(traces));
         let accounts: Vec<Account> = accounts.collect();
-        let mut profile = loaded.profile;
         let mut damage = std::mem::take(&mut profile.damage);
         damage.extend(accounts.iter().filter_map(Account::note));
         traced.retain(|(_, traces)| !traces.is_empty());

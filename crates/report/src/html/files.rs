@@ -1,9 +1,10 @@
 //! The table of source files, and a line of the document for each: the source of the functions that
 //! ran, and the counts of its lines.
 
+use holloway_analysis::lines::Lines;
 use holloway_analysis::{FunctionId, RunProfile};
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::exact::Exact;
 use super::excerpts::{Excerpts, Ranges};
@@ -36,6 +37,8 @@ pub(super) struct FileRecord {
     excerpts: Excerpts,
     /// By line with code: the difference to the previous line, and the count.
     counts: Vec<Exact>,
+    /// The counts of the baseline, in the same form. Absent without a baseline.
+    baseline: Option<Vec<Exact>>,
 }
 
 impl<'a> FileTable<'a> {
@@ -76,26 +79,31 @@ impl<'a> FileTable<'a> {
         run: &RunProfile,
         names: &Filter<'_>,
         ids: &[FunctionId],
+        before: Option<&BTreeMap<String, Lines>>,
     ) -> Vec<FileRecord> {
         let mut ranges = Ranges::default();
         for &id in ids {
             ranges.add_function(&run.function(id).map);
         }
         let counts = line_counts(run, names);
-        let record = |file: &String| {
-            let mut previous = 0;
-            let lines = counts.get(file).into_iter().flatten();
-            let lines = lines.flat_map(|(&line, &count)| {
-                let difference = line - previous;
-                previous = line;
-                [difference.into(), count.into()]
-            });
-            FileRecord {
-                path: file.clone(),
-                counts: lines.collect(),
-                excerpts: ranges.excerpts(file, self.options.source),
-            }
+        let record = |file: &String| FileRecord {
+            path: file.clone(),
+            counts: fields(counts.get(file)),
+            excerpts: ranges.excerpts(file, self.options.source),
+            baseline: before.map(|before| fields(before.get(file))),
         };
         self.files.iter().map(record).collect()
     }
+}
+
+/// By line: the difference to the previous line, and the count.
+fn fields(lines: Option<&Lines>) -> Vec<Exact> {
+    let mut previous = 0;
+    let lines = lines.into_iter().flatten();
+    let fields = lines.flat_map(|(&line, &count)| {
+        let difference = line - previous;
+        previous = line;
+        [difference.into(), count.into()]
+    });
+    fields.collect()
 }

@@ -4,6 +4,8 @@
 //! keeps a document small, because the names of fields are not repeated.
 
 use holloway_analysis::Function;
+use holloway_analysis::diff::Pairing;
+use holloway_analysis::increments::{Increment, Increments, Term};
 use holloway_analysis::predict::predict_paths;
 use holloway_analysis::trail::is_choice;
 use holloway_format::{
@@ -11,6 +13,7 @@ use holloway_format::{
 };
 use serde::Serialize;
 
+use super::baseline::Before;
 use super::exact::Exact;
 use super::files::FileTable;
 use crate::filter::Filter;
@@ -43,11 +46,30 @@ pub(super) struct FunctionRecord {
     dag: Vec<u32>,
     /// By edge of the acyclic graph: its value.
     values: Vec<Exact>,
+    /// By edge: what the code adds to the path register for the path that takes the edge or ends there,
+    /// and for the path that starts behind it. Absent where it adds nothing, because the edge is on the
+    /// spanning tree. Empty if the chords are not known.
+    increments: Vec<Option<Exact>>,
     /// By path that ran: the difference to the number of the previous path, and its count.
     paths: Vec<Exact>,
     /// By path that an edge profile predicts: the difference to the number of the previous path, and
     /// its predicted count.
     predicted: Vec<Exact>,
+    /// The counts of the baseline.
+    baseline: Option<BaselineCounts>,
+}
+
+/// A function's counts in the baseline.
+#[derive(Serialize)]
+struct BaselineCounts {
+    /// As the fields of the function's record.
+    counts: Vec<Exact>,
+    taken: Vec<Exact>,
+    paths: Vec<Exact>,
+    /// Number of paths of the baseline that this build of the function does not have, and their
+    /// executions.
+    other_paths: u64,
+    other_executions: Exact,
 }
 
 impl FunctionRecord {
@@ -56,6 +78,7 @@ impl FunctionRecord {
         options: &Options<'_>,
         names: &Filter<'_>,
         files: &mut FileTable<'_>,
+        baseline: Option<&Before<'_>>,
     ) -> FunctionRecord {
         let map = &function.map;
         let flow = function.flow();
@@ -89,9 +112,28 @@ impl FunctionRecord {
                 .flat_map(|edge| dag_kind(edge.kind))
                 .collect(),
             values: map.dag.iter().map(|edge| edge.value.into()).collect(),
+            increments: increments(function),
             paths: numbered(&function.counts),
             predicted: numbered(&predicted),
+            baseline: baseline.and_then(BaselineCounts::new),
         }
+    }
+}
+
+impl BaselineCounts {
+    /// The counts. `None` if the function has another graph in the baseline.
+    fn new(before: &Before<'_>) -> Option<BaselineCounts> {
+        if before.counterpart.pairing == Pairing::Changed {
+            return None;
+        }
+        let flow = before.function.flow();
+        Some(BaselineCounts {
+            counts: flow.blocks.iter().map(|&count| count.into()).collect(),
+            taken: flow.edges.iter().map(|&count| count.into()).collect(),
+            paths: numbered(&before.function.counts),
+            other_paths: before.counterpart.other_paths,
+            other_executions: before.counterpart.other_executions.into(),
+        })
     }
 }
 
@@ -181,6 +223,29 @@ fn end_word(outcome: Outcome) -> &'static str {
         | Outcome::Split
         | Outcome::Returned => "",
     }
+}
+
+/// By edge: the increments before and behind it.
+fn increments(function: &Function) -> Vec<Option<Exact>> {
+    let Some(graph) = function.graph() else {
+        return Vec::new();
+    };
+    let increments = Increments::new(&function.map, graph);
+    let terms = || {
+        increments
+            .edges
+            .iter()
+            .flat_map(|edge| [edge.before, edge.after])
+    };
+    let known = |term: Term| term.increment != Increment::Unknown;
+    if !terms().flatten().all(known) {
+        return Vec::new();
+    }
+    let increment = |term: Option<Term>| match term?.increment {
+        Increment::Chord(increment) => Some(increment.into()),
+        Increment::Tree | Increment::Unknown => None,
+    };
+    terms().map(increment).collect()
 }
 
 /// Paths with their counts, sorted by number: differences of numbers, and counts.

@@ -7,6 +7,7 @@ use holloway_analysis::functions::Summary;
 use holloway_analysis::{FunctionId, RunProfile};
 use serde::Serialize;
 
+use super::baseline::{BaselineHead, Compared};
 use super::exact::Exact;
 use super::files::{FileNames, FileTable};
 use super::functions::{FunctionTable, Uncounted};
@@ -18,7 +19,7 @@ use crate::options::Options;
 use crate::samples::basis_words;
 
 /// The version of the document. The page refuses other versions.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The head of a document.
 #[derive(Serialize)]
@@ -37,8 +38,9 @@ pub(super) struct Head<'a> {
     never_ran: Uncounted,
     hot: HotPaths,
     files: FileNames,
-    has_loops: bool,
-    has_variation: bool,
+    /// The names of the lines after the files.
+    parts: Vec<&'static str>,
+    baseline: Option<BaselineHead<'a>>,
 }
 
 #[derive(Serialize)]
@@ -73,7 +75,9 @@ struct CpuTimeRecord {
 impl<'a> Head<'a> {
     pub(super) fn new(
         run: &'a RunProfile,
-        subject: &'a Subject,
+        subject: &'a Subject<'_>,
+        parts: Vec<&'static str>,
+        compared: Option<&Compared<'a>>,
         ran: &[Summary],
         names: &Filter<'_>,
         files: &mut FileTable<'_>,
@@ -85,6 +89,7 @@ impl<'a> Head<'a> {
             .map(|interrupt| format!("interrupted {}", interrupted(interrupt)));
         let functions = FunctionTable::new(run, ran, names, files);
         let never_ran = Uncounted::new(run, names, files);
+        let baseline = compared.map(|compared| compared.head(run, &ids, names, files, options));
         Head {
             format: FORMAT,
             title: &subject.title,
@@ -97,16 +102,17 @@ impl<'a> Head<'a> {
             notes: interrupt
                 .into_iter()
                 .chain(run.damage.iter().map(sentence))
+                .chain(subject.notes.iter().cloned())
                 .collect(),
             cpu_time: CpuTimeRecord::new(run),
             totals: totals(run),
             shares: shares(run, &ids),
             functions,
             never_ran,
-            hot: HotPaths::new(run, names, &ids, options),
+            hot: HotPaths::new(run, names, &ids, options, compared.map(Compared::profile)),
             files: files.names(options),
-            has_loops: subject.streams.loops.is_some(),
-            has_variation: subject.streams.variation.is_some(),
+            parts,
+            baseline,
         }
     }
 }

@@ -1,11 +1,12 @@
 //! The hottest paths of the page's functions, and how many paths make up most of the run.
 
-use holloway_analysis::paths::{Ranked, hottest};
+use holloway_analysis::paths::{HotPath, Ranked, hottest};
 use holloway_analysis::trail::is_choice;
 use holloway_analysis::{Function, FunctionId, RunProfile, Sort};
 use holloway_format::{Count, PathId};
 use serde::Serialize;
 use std::collections::HashMap;
+use std::path::Path;
 
 use super::exact::Exact;
 use crate::filter::Filter;
@@ -27,6 +28,8 @@ pub(super) struct HotPaths {
     routes: Vec<String>,
     counts: Vec<Exact>,
     instructions: Vec<Exact>,
+    /// Executions in the baseline. Absent without one.
+    before: Option<Vec<Exact>>,
 }
 
 /// The fewest paths that make up a share of all instructions that ran in paths.
@@ -43,6 +46,7 @@ impl HotPaths {
         names: &Filter<'_>,
         ids: &[FunctionId],
         options: &Options<'_>,
+        baseline: Option<&RunProfile>,
     ) -> HotPaths {
         let indices: HashMap<FunctionId, usize> = ids.iter().copied().zip(0..).collect();
         let choose = |id: FunctionId| match indices.contains_key(&id) {
@@ -51,19 +55,46 @@ impl HotPaths {
         };
         let paths = hottest(run, Sort::Instructions, Some(LISTED), &choose).paths;
         let paths = || paths.iter();
-        let known = KnownBranches::default();
-        let route = |path: &holloway_analysis::paths::HotPath| {
-            let function = run.function(path.function);
-            let branches = known.branches(&function.map, options.cwd.as_deref());
-            route(function, &branches, path.path)
-        };
+        let routes = Routes::new(run, options);
+        let route = |path: &HotPath| routes.route(path.function, path.path);
         HotPaths {
             functions: paths().map(|path| indices[&path.function]).collect(),
             numbers: paths().map(|path| path.path.0.into()).collect(),
             routes: paths().map(route).collect(),
             counts: paths().map(|path| path.count.into()).collect(),
             instructions: paths().map(|path| path.instructions.into()).collect(),
+            before: baseline.map(|run| paths().map(|path| before(run, path).into()).collect()),
         }
+    }
+}
+
+/// The executions of a path in a baseline.
+fn before(baseline: &RunProfile, path: &HotPath) -> Count {
+    let counts = &baseline.function(path.function).counts;
+    let index = counts.binary_search_by_key(&path.path, |&(id, _)| id);
+    index.map_or(Count::ZERO, |index| counts[index].1)
+}
+
+/// Words paths for lists.
+pub(super) struct Routes<'a> {
+    run: &'a RunProfile,
+    cwd: Option<&'a Path>,
+    known: KnownBranches<'a>,
+}
+
+impl<'a> Routes<'a> {
+    pub(super) fn new(run: &'a RunProfile, options: &'a Options<'_>) -> Routes<'a> {
+        Routes {
+            run,
+            cwd: options.cwd.as_deref(),
+            known: KnownBranches::default(),
+        }
+    }
+
+    pub(super) fn route(&self, function: FunctionId, path: PathId) -> String {
+        let function = self.run.function(function);
+        let branches = self.known.branches(&function.map, self.cwd);
+        route(function, &branches, path)
     }
 }
 

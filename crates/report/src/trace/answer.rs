@@ -181,7 +181,8 @@ pub(crate) fn are_good(answers: &[(&LabeledStream<'_>, Answer)]) -> bool {
     !answers.is_empty() && answers.iter().all(|(_, answer)| is_good(answer))
 }
 
-fn hot_sequences(labeled: &LabeledStream<'_>, question: &HotQuestion) -> HotSequences {
+/// Finds the hot sequences of a stream.
+pub(crate) fn hot_sequences(labeled: &LabeledStream<'_>, question: &HotQuestion) -> HotSequences {
     let grammar = &labeled.stream.trace.grammar;
     let costs = labeled.costs(question.cost);
     let counts = counts(grammar, costs.len());

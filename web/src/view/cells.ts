@@ -1,0 +1,51 @@
+// Cells of lists that several views have.
+
+import { percent } from "../data/numbers";
+import { change } from "../model/change";
+import { element } from "./dom";
+import { nameElement } from "./name";
+
+/** The heads of columns. */
+export function columns(...names: string[]): HTMLElement {
+  return element(
+    "div",
+    { class: "columns", "aria-hidden": "true" },
+    ...names.map((each) => element("span", {}, each)),
+  );
+}
+
+/** A share of a whole as a bar. `after` follows the percentage. */
+export function bar(
+  part: bigint | number,
+  whole: bigint | number,
+  title = "",
+  after = "",
+): HTMLElement {
+  const share = Number(whole) > 0 ? Math.min(100, (100 * Number(part)) / Number(whole)) : 0;
+  return element(
+    "span",
+    { class: "share-cell", title: title || null },
+    element("span", { class: "share-bar", style: `width:${share.toFixed(2)}%` }),
+    element("span", {}, percent(part, whole) + after),
+  );
+}
+
+export function number(text: string, title = ""): HTMLElement {
+  return element("span", { class: "number", title: title || null }, text);
+}
+
+/** How a count differs from the count of the baseline. */
+export function changeCell(now: bigint, before: bigint, title: string): HTMLElement {
+  const { sort, text } = change(now, before);
+  return element("span", { class: `number change ${sort}`, title }, text);
+}
+
+/** A name, and a detail about it. */
+export function name(text: string, detail: string): HTMLElement {
+  return element(
+    "span",
+    { class: "name", title: `${text} ${detail}` },
+    nameElement(text),
+    element("span", { class: "detail" }, detail),
+  );
+}

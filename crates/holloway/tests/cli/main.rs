@@ -7,6 +7,7 @@ mod check;
 mod cli_support;
 mod commands;
 mod counts;
+mod coverage;
 mod heads;
 mod iterations;
 mod losses;

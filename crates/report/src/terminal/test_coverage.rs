@@ -100,6 +100,7 @@ fn write_set(sheet: &mut Sheet<'_>, tests: &TestCoverage) -> io::Result<()> {
     };
     let alone = match set.essential.len() {
         0 => String::new(),
+        1 => format!("; 1 of them covers {noun} that no other test covers"),
         count => format!(
             "; {} of them cover {noun} that no other test covers",
             grouped(count as u64)

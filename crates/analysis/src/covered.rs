@@ -227,7 +227,12 @@ pub fn covered<'a>(
         let measures = &mut function.measures;
         measures.functions.count(source.ran);
         let counts = lines.get(declaration.0);
-        for line in &source.lines {
+        // The line of the declaration counts the calls.
+        let declared = declaration.1;
+        let has_declared = counts.is_some_and(|counts| counts.contains_key(&declared));
+        let mut lines_of_function = source.lines.clone();
+        lines_of_function.extend(has_declared.then_some(declared));
+        for line in &lines_of_function {
             let count = counts.and_then(|counts| counts.get(line)).copied();
             measures
                 .lines

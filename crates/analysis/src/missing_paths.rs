@@ -188,22 +188,49 @@ impl<'a> RegularPaths<'a> {
         let mut regular = Self {
             map,
             allowed: map.edges.iter().map(is_regular).collect(),
-            out: vec![Vec::new(); map.blocks.len()],
-            ways: vec![0; map.blocks.len()],
+            out: Vec::new(),
+            ways: Vec::new(),
         };
-        for (number, edge) in (0u32..).zip(&map.dag) {
+        // A path that ends at a cut is regular only if control can go on from there.
+        loop {
+            regular.find_ways();
+            let dead_ends: Vec<u32> = map
+                .dag
+                .iter()
+                .filter_map(|edge| match edge.kind {
+                    DagKind::Back(real) | DagKind::Cut(real) => Some(real),
+                    DagKind::Edge(_) | DagKind::Start(_) => None,
+                })
+                .filter(|&real| {
+                    let to = map.edges[real as usize].to;
+                    regular.allows(real) && regular.ways[to as usize] == 0
+                })
+                .collect();
+            if dead_ends.is_empty() {
+                return regular;
+            }
+            for edge in dead_ends {
+                regular.allowed[edge as usize] = false;
+            }
+        }
+    }
+
+    /// Finds the dag edges of regular paths, and counts the ways to the exit.
+    fn find_ways(&mut self) {
+        self.out = vec![Vec::new(); self.map.blocks.len()];
+        self.ways = vec![0; self.map.blocks.len()];
+        for (number, edge) in (0u32..).zip(&self.map.dag) {
             let is_allowed = match edge.kind {
                 DagKind::Start(_) => true,
                 DagKind::Edge(real) | DagKind::Back(real) | DagKind::Cut(real) => {
-                    regular.allowed[real as usize]
+                    self.allowed[real as usize]
                 }
             };
             if is_allowed {
-                regular.out[edge.from as usize].push(number);
+                self.out[edge.from as usize].push(number);
             }
         }
-        regular.count_ways();
-        regular
+        self.count_ways();
     }
 
     /// Counts the ways from each block to the exit, and removes the edges to blocks without one.

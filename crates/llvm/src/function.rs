@@ -47,6 +47,20 @@ impl<'m> Function<'m> {
         unsafe { (self.api().LLVMIsDeclaration)(self.raw()) != 0 }
     }
 
+    /// Makes a copy of another module's function (`available_externally`) a function that each module
+    /// may define (`linkonce_odr`).
+    ///
+    /// # Panics
+    /// If the function has another linkage.
+    pub fn define_in_each_module(self) {
+        assert!(
+            self.linkage() == Linkage::AvailableExternally,
+            "a copy of another module's function"
+        );
+        // SAFETY: a function; 3 is linkonce_odr linkage, which every definition may have.
+        unsafe { (self.module().api().LLVMSetLinkage)(self.raw(), 3) }
+    }
+
     /// The linkage of the function.
     pub fn linkage(self) -> Linkage {
         self.value().linkage()

@@ -29,14 +29,21 @@ pub(crate) fn of_run<'a>(
 /// The longest condition, in lines. Beyond it, the graph decides alone.
 const MAX_LINES: u32 = 50;
 
-/// Whether the source between two conditions may be part of an expression: it has no block and no
+/// Whether two conditions may be part of one expression: the source between them has no block and no
 /// end of a statement. True if the source is not there.
+///
+/// Rust's branches have the places of their conditions. Two of them at one place are one condition
+/// of the source for which the compiler made two tests: a range, a `?`, or a macro. In C, all code
+/// of a macro has one place, which says nothing.
 fn is_one_expression(map: &FunctionMap, first: Place, second: Place, source: &dyn Source) -> bool {
     let [from, to] = [first, second].map(|place| (place.line, place.column));
     let scope = map.scopes.get(first.scope as usize);
     let Some(scope) = scope.filter(|_| first.scope == second.scope) else {
         return true;
     };
+    if from == to {
+        return !scope.file.ends_with(".rs");
+    }
     if from > to || to.0 - from.0 > MAX_LINES {
         return true;
     }

@@ -152,7 +152,7 @@ fn weave_once(
         None => emit::optimize(&mut module, &machine, opt_level, options)?,
         Some(EarlyBuild::Plain) => early::optimize(&mut module, &machine, opt_level)?,
         Some(EarlyBuild::Source) => {
-            early::branch_on_conditions(&mut module);
+            early::branch_on_conditions(&mut module, &machine, opt_level)?;
             module.verify("branching on conditions")?;
         }
         Some(EarlyBuild::Training) => {

@@ -8,6 +8,7 @@ mod cli_support;
 mod code;
 mod commands;
 mod counts;
+mod coverage;
 mod diff;
 mod heads;
 mod iterations;

@@ -98,15 +98,20 @@ fn write_set(sheet: &mut Sheet<'_>, tests: &TestCoverage) -> io::Result<()> {
         true => "no smaller set does",
         false => "a smaller set may exist: the search was stopped",
     };
-    sheet.title("Smallest set of tests", &format!("{size}; {proof}"))?;
+    let alone = match set.essential.len() {
+        0 => String::new(),
+        1 => format!("; 1 of them covers {noun} that no other test covers"),
+        count => format!(
+            "; {} of them cover {noun} that no other test covers",
+            grouped(count as u64)
+        ),
+    };
+    let subtitle = format!("{size}; {proof}{alone}");
+    sheet.title("Smallest set of tests", &subtitle)?;
     for &test in &set.tests {
         let mut line = Line::new();
         line.put(Ink::Plain, "  ")
             .put_name(Ink::Strong, &name(tests, test));
-        if set.essential.contains(&test) {
-            let reason = format!("  covers {noun} that no other test covers");
-            line.put(Ink::Faint, &reason);
-        }
         sheet.page.line(&line)?;
     }
     Ok(())

@@ -1,0 +1,100 @@
+//! `holloway coverage`: what ran, of several runs, and by test.
+
+use serde_json::Value;
+
+use crate::cli_support::Project;
+
+const PROGRAM: &str = r#"
+#[inline(never)]
+fn sign(n: i64) -> i64 {
+    if n > 0 {
+        return 1;
+    }
+    if n < 0 && n > -100 {
+        return -1;
+    }
+    0
+}
+fn main() {
+    let n = std::env::args().nth(1).unwrap().parse().unwrap();
+    println!("{}", sign(n));
+}
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn positive() { assert_eq!(super::sign(4), 1); }
+    #[test]
+    fn negative() { assert_eq!(super::sign(-4), -1); }
+    #[test]
+    fn wrong() { assert_eq!(super::sign(7), 0, "seven"); }
+}
+"#;
+
+fn ratio(coverage: &Value, measure: &str) -> [u64; 2] {
+    let ratio = &coverage["coverage"]["totals"][measure];
+    ["covered", "possible"].map(|field| ratio[field].as_u64().unwrap())
+}
+
+#[test]
+fn several_runs_are_merged() {
+    let project = Project::binary("", PROGRAM);
+    for (run, number) in [("up", "3"), ("down", "-3"), ("far", "-300")] {
+        let words = format!("run --graph source --no-report -o {run} -- {number}");
+        project.cargo_holloway(&words).ok();
+    }
+    let coverage = |runs: &str| -> Value {
+        let words = format!("coverage --format json --function ::sign$ {runs}");
+        project.holloway(&words).ok().json().0
+    };
+    // The returns of 1, -1, and 0, the last by each of two conditions.
+    assert_eq!(ratio(&coverage("up"), "paths"), [1, 4]);
+    assert_eq!(ratio(&coverage("up down"), "paths"), [2, 4]);
+    let all = coverage("up down far");
+    assert_eq!(ratio(&all, "paths"), [3, 4]);
+    assert_eq!(ratio(&all, "conditions"), [1, 2]);
+    let text = project.holloway("coverage --tests up down far").ok();
+    text.says("3 of 3 tests keep all paths; no smaller set does");
+    project
+        .holloway("coverage --tests up")
+        .exits(2)
+        .complains("--tests needs several tests");
+    project
+        .holloway("coverage --line src/main.rs:5 up")
+        .exits(2)
+        .complains("--tests");
+}
+
+#[test]
+fn each_test_runs_by_itself() {
+    let project = Project::binary("", PROGRAM);
+    let run = project.cargo_holloway("test --graph source --per-test --no-report -o run");
+    let run = run.exits(101);
+    run.says("test tests::positive ... ok");
+    run.says("test tests::wrong ... FAILED");
+    run.says("seven");
+    run.says("test result: FAILED. 2 passed; 1 failed");
+    let tests: Value = project
+        .holloway("coverage run --tests --format json")
+        .ok()
+        .json()
+        .0;
+    let list = tests["tests"]["list"].as_array().unwrap();
+    let passed: Vec<bool> = list
+        .iter()
+        .map(|test| test["passed"].as_bool().unwrap())
+        .collect();
+    // In the order of their names.
+    assert_eq!(passed, [true, true, false]);
+    project
+        .holloway("coverage run --tests")
+        .ok()
+        .says("tests::wrong (failed)");
+    project
+        .cargo_holloway("run --per-test -- 3")
+        .exits(2)
+        .complains("--per-test goes with `cargo holloway test` only");
+    project
+        .cargo_holloway("build --graph late")
+        .exits(2)
+        .complains("late");
+}

@@ -16,6 +16,7 @@ pub(crate) mod phases;
 pub(crate) mod predict;
 mod stream;
 pub(crate) mod trace;
+mod tui;
 mod view;
 mod weave;
 
@@ -29,6 +30,7 @@ pub(crate) use holloway::{
     RunsCommand, ShowEnvArgs, StabilityArgs,
 };
 pub(crate) use stream::{OutputArgs, StreamArgs};
+pub(crate) use tui::TuiArgs;
 pub(crate) use view::{
     CodeArgs, ColorWhen, ListArgs, OutputFormat, SortKey, TimeOf, TimesArgs, View, ViewArgs,
     last_line,

@@ -26,3 +26,4 @@ pub(crate) mod runner;
 pub(crate) mod show_env;
 pub(crate) mod stability;
 pub(crate) mod trace;
+pub(crate) mod tui;

@@ -39,6 +39,7 @@ mod screen;
 mod shell;
 mod split;
 mod status;
+mod tui;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -158,6 +159,7 @@ fn answer(command: &RunsCommand) -> Result<ExitCode> {
         RunsCommand::Report(args) => report::main(args),
         RunsCommand::Annotate(args) => annotate::main(args),
         RunsCommand::Graph(args) => graph::main(args),
+        RunsCommand::Tui(args) => commands::tui::main(args),
         RunsCommand::Export(args) => export::main(args),
         RunsCommand::Advise(args) => advise::main(args),
         RunsCommand::Overlap(args) => overlap::main(args),

@@ -20,4 +20,5 @@ mod questions;
 mod report;
 mod run;
 mod streams;
+mod tui;
 mod variation;

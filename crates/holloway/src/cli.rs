@@ -17,6 +17,7 @@ pub(crate) mod phases;
 pub(crate) mod predict;
 mod stream;
 pub(crate) mod trace;
+mod tui;
 mod view;
 mod weave;
 
@@ -30,6 +31,7 @@ pub(crate) use holloway::{
     ReportArgs, RunArgs, RunsCommand, ShowEnvArgs, StabilityArgs, SuiteArgs,
 };
 pub(crate) use stream::{OutputArgs, StreamArgs};
+pub(crate) use tui::TuiArgs;
 pub(crate) use view::{
     CodeArgs, ColorWhen, ListArgs, OutputFormat, SortKey, TimeOf, TimesArgs, View, ViewArgs,
     last_line,

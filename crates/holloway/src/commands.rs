@@ -31,3 +31,4 @@ pub(crate) mod show_env;
 pub(crate) mod stability;
 pub(crate) mod suite;
 pub(crate) mod trace;
+pub(crate) mod tui;

@@ -40,6 +40,7 @@ mod shell;
 mod split;
 mod status;
 mod test_log;
+mod tui;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -159,6 +160,7 @@ fn answer(command: &RunsCommand) -> Result<ExitCode> {
         RunsCommand::Report(args) => report::main(args),
         RunsCommand::Annotate(args) => annotate::main(args),
         RunsCommand::Graph(args) => graph::main(args),
+        RunsCommand::Tui(args) => commands::tui::main(args),
         RunsCommand::Export(args) => export::main(args),
         RunsCommand::Advise(args) => advise::main(args),
         RunsCommand::Diff(args) => diff::main(args),

@@ -135,16 +135,19 @@ pub fn of_functions(run: &RunProfile, options: &Options<'_>) -> Vec<Annotation> 
 
 /// The files that match a pattern and have code.
 pub fn of_files(run: &RunProfile, pattern: &str, options: &Options<'_>) -> Vec<Annotation> {
-    let mut counted = CountedFiles::new(run, options);
     let files = files_matching(run, pattern, options);
-    let annotations = files.into_iter().map(|file| {
-        let last_with_code = counted.file(file).lines.keys().last().copied();
-        let has_line = |line: &u32| options.source.line(file, *line).is_some();
-        let last = (1..).take_while(has_line).last();
-        let last = last.max(last_with_code).unwrap_or(0);
-        counted.annotation(file, (1, last), Vec::new())
-    });
+    let annotations = files.into_iter().map(|file| of_file(run, file, options));
     annotations.collect()
+}
+
+/// A whole file. `file` is its name in the path map.
+pub fn of_file(run: &RunProfile, file: &str, options: &Options<'_>) -> Annotation {
+    let mut counted = CountedFiles::new(run, options);
+    let last_with_code = counted.file(file).lines.keys().last().copied();
+    let has_line = |line: &u32| options.source.line(file, *line).is_some();
+    let last = (1..).take_while(has_line).last();
+    let last = last.max(last_with_code).unwrap_or(0);
+    counted.annotation(file, (1, last), Vec::new())
 }
 
 /// The files of a run that match a pattern such as `search.rs` or `src/*.c`.

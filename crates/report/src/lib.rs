@@ -17,6 +17,7 @@
 //! - [`variation`] selects the paths with varying time to show;
 //! - [`advice`] words advice for people;
 //! - [`annotation`] has the source of a function or file with counts and branch outcomes;
+//! - [`browse`] has the content of the terminal interface;
 //! - [`budget`] checks a run against limits.
 //!
 //! [`overlap`] and [`stability`] compare runs. Each of them writes text and JSON.
@@ -28,6 +29,7 @@
 
 pub mod advice;
 pub mod annotation;
+pub mod browse;
 pub mod budget;
 mod changes;
 pub mod code;
@@ -74,7 +76,7 @@ pub use code::{CodeFilter, Glob, Origin};
 pub use colors::Colors;
 pub use holloway_analysis::Sort;
 pub use loops::LoopsOptions;
-pub use numbers::{grouped, plural};
+pub use numbers::{grouped, plural, share};
 pub use one_function::{
     OneFunctionError, chosen_path, function_pattern, names_function, one_function,
 };

@@ -51,7 +51,7 @@ pub(crate) fn mean(sum: u128, count: impl Into<u64>) -> String {
 
 /// The share that `part` has of `whole`, as `42.3 %`. A part that is less than the whole is never
 /// shown as 100.0 %.
-pub(crate) fn share(part: impl Into<u64>, whole: impl Into<u64>) -> String {
+pub fn share(part: impl Into<u64>, whole: impl Into<u64>) -> String {
     let (part, whole) = (part.into(), whole.into());
     let tenths = (u128::from(part) * 1000 + u128::from(whole) / 2)
         .checked_div(u128::from(whole))

@@ -4,10 +4,13 @@
 use build::{count_edges, fact, function, image, module, profile, slide};
 use holloway_analysis::RunProfile;
 use holloway_analysis::loops::shape;
-use holloway_format::{EdgeKind, FunctionMap, Outcome, Place};
+use holloway_format::{EdgeKind, FunctionMap, Outcome, PathId, Place};
+use holloway_report::browse::Browser;
 use holloway_report::export::{self, ExportError, ExportRun, Format, Weight};
 use holloway_report::source::Nothing;
-use holloway_report::{Options, Sort, View, json, overlap, terminal};
+use holloway_report::terminal::annotate;
+use holloway_report::terminal::graph::{self, GraphChoice};
+use holloway_report::{Options, Sort, View, annotation, json, overlap, terminal};
 use holloway_testkit::build;
 use proptest::prelude::*;
 use regex::Regex;
@@ -119,12 +122,13 @@ fn change(
         17 => map.counted.truncate(value as usize),
         18 => map.tree.reverse(),
         20 => map.leaks.push(value),
+        21 => map.chords.push(value),
         _ => map.blocks[block].places.clear(),
     }
 }
 
 fn changes() -> impl Strategy<Value = Vec<Change>> {
-    let change = (0u8..22, any::<usize>(), 0u32..8).prop_map(|(field, index, value)| Change {
+    let change = (0u8..23, any::<usize>(), 0u32..8).prop_map(|(field, index, value)| Change {
         field,
         index,
         value,
@@ -139,6 +143,32 @@ fn places_have_scopes(map: &FunctionMap) -> bool {
     block_places
         .chain(edge_places)
         .all(|place| (place.scope as usize) < map.scopes.len())
+}
+
+/// Shows each function that ran: its graph, its source, and what the terminal interface shows.
+fn show_functions(run: &RunProfile, options: &Options<'_>) {
+    for (id, _) in run.ids().filter(|(_, function)| function.ran()) {
+        for path in [None, Some(PathId(3))] {
+            let choice = GraphChoice {
+                path,
+                numbering: true,
+                all_blocks: path.is_none(),
+            };
+            let mut out = Vec::new();
+            graph::write(run, id, choice, options, &mut out).unwrap();
+            String::from_utf8(out).unwrap();
+        }
+    }
+    let mut out = Vec::new();
+    let annotations = annotation::of_functions(run, options);
+    annotate::write(run, &annotations, options, &mut out).unwrap();
+    let browser = Browser::new(run, options);
+    let functions = browser.functions().into_iter();
+    let paths = functions.flat_map(|entry| browser.paths_of(entry.function));
+    for entry in paths.chain(browser.paths()) {
+        browser.decisions(&entry);
+        browser.as_text(&entry);
+    }
 }
 
 /// Writes the run in all formats. Refusals are errors that name the reason.
@@ -195,6 +225,7 @@ proptest! {
             let function = function.map(|function| Regex::new(function).unwrap());
             export_all(&run, &Options { function, ..Options::new(&Nothing) });
         }
+        show_functions(&run, &Options { width, ..Options::new(&Nothing) });
         for function in run.functions.iter().filter(|function| places_have_scopes(&function.map)) {
             shape::count(function);
         }

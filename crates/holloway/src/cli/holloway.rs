@@ -20,6 +20,7 @@ use super::phases::{self, PhasesArgs};
 use super::predict::{self, PredictArgs};
 use super::stream::{OutputArgs, StreamArgs};
 use super::trace::{self, TraceArgs};
+use super::tui::{self, TuiArgs};
 use super::view::{ListArgs, StyleArgs, TimesArgs, ViewArgs};
 use super::weave::CountArgs;
 
@@ -143,6 +144,9 @@ pub(crate) enum RunsCommand {
     /// Show the flow graph of a function: its blocks with loops kept together, counts, and a path
     #[command(after_help = graph::EXAMPLES)]
     Graph(GraphArgs),
+    /// Browse a run in the terminal: functions, paths, and the source, with the keys of the page
+    #[command(after_help = tui::EXAMPLES)]
+    Tui(TuiArgs),
     /// Write a run as a file that other programs open: flame graphs, coverage, code flows, tables
     #[command(after_help = export::EXAMPLES)]
     Export(ExportArgs),
@@ -195,6 +199,8 @@ impl RunsCommand {
             Self::Stability(_) | Self::Trace(_) | Self::Phases(_) | Self::Predict(_) => true,
             // A file for other programs, a run, and a verdict for scripts.
             Self::Export(_) | Self::Merge(_) | Self::Check(_) => false,
+            // It has the whole screen.
+            Self::Tui(_) => false,
         }
     }
 }

@@ -22,4 +22,5 @@ mod questions;
 mod report;
 mod run;
 mod streams;
+mod tui;
 mod variation;

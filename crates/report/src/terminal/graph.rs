@@ -77,6 +77,12 @@ struct Graph<'a> {
     function: &'a Function,
     choice: GraphChoice,
     outline: Vec<OutlineBlock>,
+    /// By block: its position in the outline.
+    positions: Vec<usize>,
+    /// By block: the edges that leave it.
+    edges_from: Vec<Vec<u32>>,
+    /// By edge: how a path ends with it inside the function, if one does.
+    ends: Vec<Option<DagKind>>,
     branches: std::rc::Rc<Branches<'a>>,
     /// What edges add to the numbers of paths, if this is shown.
     increments: Option<Increments>,
@@ -124,11 +130,31 @@ impl<'a> Graph<'a> {
         let edges = flow.edges.iter().map(|&count| Count(count.unsigned_abs()));
         let counts = flow.blocks.iter().copied().chain(edges).chain([flow.calls]);
         let highest = counts.max().unwrap_or_default();
+        let map = &function.map;
+        let outline = outline(map);
+        let mut positions = vec![0; map.blocks.len()];
+        for (position, entry) in outline.iter().enumerate() {
+            positions[entry.block as usize] = position;
+        }
+        let mut edges_from = vec![Vec::new(); map.blocks.len()];
+        for (number, edge) in (0u32..).zip(&map.edges) {
+            edges_from[edge.from as usize].push(number);
+        }
+        let mut ends = vec![None; map.edges.len()];
+        for kind in map.dag.iter().map(|edge| edge.kind) {
+            match kind {
+                DagKind::Back(edge) | DagKind::Cut(edge) => ends[edge as usize] = Some(kind),
+                DagKind::Edge(_) | DagKind::Start(_) => {}
+            }
+        }
         let has_bounds = function.bounds().sum() != Bound::Exact;
         Graph {
             function,
             choice,
-            outline: outline(&function.map),
+            outline,
+            positions,
+            edges_from,
+            ends,
             branches: sheet.branches(function),
             increments: increments.map(|graph| Increments::new(&function.map, graph)),
             path: path.and_then(|path| ShownPath::new(function, path)),
@@ -280,9 +306,8 @@ impl<'a> Graph<'a> {
     fn write_loop(&self, sheet: &mut Sheet<'_>, head: u32, depth: usize) -> io::Result<()> {
         let (map, flow) = (&self.function.map, self.function.flow());
         let is_inside = |block: u32| {
-            let mut outline = self.outline.iter();
-            let entry = outline.find(|entry| entry.block == block);
-            entry.is_some_and(|entry| entry.loops.contains(&head))
+            let position = self.positions[block as usize];
+            self.outline[position].loops.contains(&head)
         };
         let edges = map.edges.iter().zip(&flow.edges);
         let back = edges.filter(|(edge, _)| edge.to == head && is_inside(edge.from));
@@ -322,11 +347,8 @@ impl<'a> Graph<'a> {
             return sheet.page.line(&line);
         }
         line.put(Ink::Strong, &format!("b{block}"));
-        let edges = (0u32..).zip(&map.edges);
-        let edges: Vec<u32> = edges
-            .filter(|&(number, edge)| edge.from == block && self.is_edge_shown(number))
-            .map(|(number, _)| number)
-            .collect();
+        let edges = self.edges_from[block as usize].iter().copied();
+        let edges: Vec<u32> = edges.filter(|&edge| self.is_edge_shown(edge)).collect();
         let joined = edges
             .first()
             .copied()
@@ -423,12 +445,7 @@ impl<'a> Graph<'a> {
 
     /// If a path ends with an edge inside the function, how.
     fn end_of_path(&self, edge: u32) -> Option<DagKind> {
-        let dag = self.function.map.dag.iter().map(|edge| edge.kind);
-        let mut ends = dag.filter(|kind| match *kind {
-            DagKind::Back(number) | DagKind::Cut(number) => number == edge,
-            DagKind::Edge(_) | DagKind::Start(_) => false,
-        });
-        ends.next()
+        self.ends[edge as usize]
     }
 
     /// Where control goes along an edge, in words. Empty if the block says it all.

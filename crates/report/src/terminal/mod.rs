@@ -24,7 +24,7 @@ pub mod loops;
 pub mod manager;
 pub(crate) mod outcome;
 pub(crate) mod overlap;
-mod paint;
+pub(crate) mod paint;
 mod paths;
 pub mod phases;
 mod predictability;

@@ -114,6 +114,14 @@ impl Terminal {
     }
 }
 
+impl Drop for Terminal {
+    /// Ends a program that a failed test leaves.
+    fn drop(&mut self) {
+        self.script.kill().ok();
+        self.script.wait().ok();
+    }
+}
+
 fn size(size: u16) -> NonZero<u16> {
     NonZero::new(size).unwrap()
 }

@@ -34,11 +34,11 @@ fn document(page: &str) -> Vec<Value> {
 }
 
 fn page_of(run: &RunProfile, source: &dyn Source) -> String {
-    page_with(run, source, Subject::default())
+    page_with(run, source, &Subject::default())
 }
 
-fn page_with(run: &RunProfile, source: &dyn Source, subject: Subject<'_>) -> String {
-    page(run, &subject, &Options::new(source)).unwrap()
+fn page_with(run: &RunProfile, source: &dyn Source, subject: &Subject<'_>) -> String {
+    page(run, subject, &Options::new(source)).unwrap()
 }
 
 fn slide_run() -> RunProfile {
@@ -193,7 +193,7 @@ fn a_run_with_loops_has_a_line_with_their_document() {
         ),
         ..Subject::default()
     };
-    let document = document(&page_with(&slide_run(), &Nothing, subject));
+    let document = document(&page_with(&slide_run(), &Nothing, &subject));
     let last = document.last().unwrap();
     assert_eq!(last["now"]["document"]["k"], 8);
     assert_eq!(last["now"]["functions"], serde_json::json!([0, -1]));
@@ -268,7 +268,7 @@ fn a_traced_run_has_a_line_with_its_grammar() {
         traces: &[stream],
         ..Subject::default()
     };
-    let document = document(&page_with(&slide_run(), &Nothing, subject));
+    let document = document(&page_with(&slide_run(), &Nothing, &subject));
     assert_eq!(document[0]["parts"], serde_json::json!(["traces"]));
     let traces = document.last().unwrap();
     assert_eq!(traces["left_out"], 0);

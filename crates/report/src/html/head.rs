@@ -39,7 +39,7 @@ pub(super) struct Head<'a> {
     hot: HotPaths,
     files: FileNames,
     /// The names of the lines after the files.
-    parts: Vec<&'static str>,
+    pub(super) parts: Vec<&'static str>,
     baseline: Option<BaselineHead<'a>>,
 }
 
@@ -73,10 +73,10 @@ struct CpuTimeRecord {
 }
 
 impl<'a> Head<'a> {
+    /// A head without parts.
     pub(super) fn new(
         run: &'a RunProfile,
         subject: &'a Subject<'_>,
-        parts: Vec<&'static str>,
         compared: Option<&Compared<'a>>,
         ran: &[Summary],
         names: &Filter<'_>,
@@ -111,7 +111,7 @@ impl<'a> Head<'a> {
             never_ran,
             hot: HotPaths::new(run, names, &ids, options, compared.map(Compared::profile)),
             files: files.names(options),
-            parts,
+            parts: Vec::new(),
             baseline,
         }
     }

@@ -94,7 +94,8 @@ impl<'a> FunctionIndices<'a> {
         let Records { records } = serde_json::from_str(document)?;
         let index =
             |record: &Record| self.index(&record.linkage_name, &record.module, &record.image);
-        with_indices(records.iter().map(index).collect(), document)
+        let indices: Vec<i64> = records.iter().map(index).collect();
+        with_indices(&indices, document)
     }
 
     /// A document of samples as JSON, and the indices of its functions.
@@ -105,12 +106,13 @@ impl<'a> FunctionIndices<'a> {
         let Samples { functions } = serde_json::from_str(document)?;
         let index =
             |function: &SampledFunction| self.symbol(&function.linkage_name, &function.image);
-        with_indices(functions.iter().map(index).collect(), document)
+        let indices: Vec<i64> = functions.iter().map(index).collect();
+        with_indices(&indices, document)
     }
 }
 
-fn with_indices(functions: Vec<i64>, document: &str) -> serde_json::Result<String> {
-    let functions = serde_json::to_string(&functions)?;
+fn with_indices(functions: &[i64], document: &str) -> serde_json::Result<String> {
+    let functions = serde_json::to_string(functions)?;
     let document = document.trim();
     Ok(format!(
         "{{\"functions\":{functions},\"document\":{document}}}"

@@ -79,11 +79,9 @@ pub fn page(run: &RunProfile, subject: &Subject<'_>, options: &Options<'_>) -> i
     }
     let indices = FunctionIndices::new(run, &ids);
     let parts = parts::lines(subject, &ids, &indices, compared.as_ref(), options)?;
-    let part_names = parts.iter().map(|&(name, _)| name).collect();
-    let head = Head::new(
+    let mut head = Head::new(
         run,
         subject,
-        part_names,
         compared.as_ref(),
         &ran,
         &names,
@@ -91,6 +89,7 @@ pub fn page(run: &RunProfile, subject: &Subject<'_>, options: &Options<'_>) -> i
         options,
     );
     let before = compared.as_ref().map(|compared| compared.lines(&names));
+    head.parts = parts.iter().map(|&(name, _)| name).collect();
     document.add(&head)?;
     for record in &records {
         document.add(record)?;

@@ -346,7 +346,7 @@ impl<'a> Positions<'a> {
             let branches = self.branches(symbol.part());
             match symbol.part() {
                 Part::Rule(rule) if branches > before => {
-                    right_side = self.grammar.rule(rule).iter()
+                    right_side = self.grammar.rule(rule).iter();
                 }
                 Part::Rule(_) | Part::Terminal(_) => {
                     position += self.grammar.length_of(*symbol);

@@ -38,6 +38,9 @@ pub(crate) struct Options {
     /// Take CPU times in this many rounds
     #[arg(long, value_name = "N", default_value = "21")]
     rounds: NonZeroUsize,
+    /// Leave out the build with LTO by Holloway, whose training takes longest
+    #[arg(long)]
+    without_merged: bool,
     /// Measure nothing, and write the page from stored results
     #[arg(long, conflicts_with = "only")]
     page: bool,
@@ -53,7 +56,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             return Err(restart_with(&build_holloway(BuildProfile::Release)?));
         }
         for program in programs::chosen(&options.only) {
-            let results = study(program, options.rounds);
+            let results = study(program, options);
             let results = results.with_context(|| program.name.to_owned())?;
             results.store(program)?;
             std::fs::remove_dir_all(builds_folder(program)?)?;
@@ -73,11 +76,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn study(program: &'static Program, rounds: NonZeroUsize) -> Result<Results> {
+fn study(program: &'static Program, options: &Options) -> Result<Results> {
     eprintln!("{}", program.name);
     let folder = &builds_folder(program)?;
-    let builds = Builder { program, folder }.all()?;
-    let mut costs = measure::measure(program, &builds, rounds, folder)?;
+    let builds = Builder { program, folder }.all(!options.without_merged)?;
+    let mut costs = measure::measure(program, &builds, options.rounds, folder)?;
     let again = costs.pop().context("the first build runs twice")?.times;
     let measured = builds
         .into_iter()

@@ -58,11 +58,11 @@ pub(super) struct Builder<'a> {
 
 impl Builder<'_> {
     /// Builds the program in every way, in the order of the tables. Builds that an earlier run has
-    /// left in the folder are not made again.
+    /// left in the folder are not made again. `merged` asks for the build with LTO by Holloway.
     ///
     /// # Errors
     /// If a step fails.
-    pub(super) fn all(&self) -> Result<Vec<Build>> {
+    pub(super) fn all(&self, merged: bool) -> Result<Vec<Build>> {
         let one = |build: Result<Build>| Ok(vec![build?]);
         let native = self.once("native", || one(self.compiled("native", Lto::Off)))?;
         let separate = ["early", "late", "holloway"];
@@ -70,8 +70,13 @@ impl Builder<'_> {
         let pgo = self.once("pgo", || one(self.compiler_optimized("PGO", Lto::Off)))?;
         let bolt = self.once("bolt", || one(self.bolted(&pgo[0])))?;
         let fat = self.once("fat", || one(self.compiled("fat LTO", Lto::Fat)))?;
-        let merged = ["", "", "holloway, merged"];
-        let merged = self.once("merged", || self.holloway_optimized(merged, Lto::Fat))?;
+        let merged = match merged {
+            true => {
+                let names = ["", "", "holloway, merged"];
+                self.once("merged", || self.holloway_optimized(names, Lto::Fat))?
+            }
+            false => Vec::new(),
+        };
         let pgo_fat = self.once("pgo-fat", || {
             one(self.compiler_optimized("PGO, fat LTO", Lto::Fat))
         })?;

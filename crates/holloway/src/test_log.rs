@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::{Context as _, Failure, Result};
 
+/// The name that rustdoc gives to the program of a doctest.
+pub(crate) const DOCTEST: &str = "rust_out";
 /// The name of the log in a run's directory.
 const NAME: &str = "tests.jsonl";
 
@@ -36,6 +38,7 @@ impl LoggedTest {
             _ => &self.program,
         };
         match self.test.is_empty() {
+            true if program == DOCTEST => "doctest".to_owned(),
             true => program.to_owned(),
             false => format!("{program}: {}", self.test),
         }

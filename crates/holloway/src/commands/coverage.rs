@@ -1,5 +1,6 @@
 //! `holloway coverage [RUN...]`: what ran, out of what there is, and what never did.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -164,5 +165,20 @@ fn tests(runs: &[PathBuf]) -> Result<Vec<(Test, Vec<PathBuf>)>> {
             }
         }
     }
+    number_equal_names(&mut tests);
     Ok(tests)
+}
+
+/// Distinguishes tests of equal names by numbers, in their order: doctests have no names.
+fn number_equal_names(tests: &mut [(Test, Vec<PathBuf>)]) {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for (test, _) in tests.iter() {
+        *counts.entry(test.name.clone()).or_default() += 1;
+    }
+    let mut numbers: BTreeMap<String, u64> = BTreeMap::new();
+    for (test, _) in tests.iter_mut().filter(|(test, _)| counts[&test.name] > 1) {
+        let number = numbers.entry(test.name.clone()).or_default();
+        *number += 1;
+        test.name = format!("{} {number}", test.name);
+    }
 }

@@ -16,12 +16,10 @@ use holloway_collect::files::profiles;
 use holloway_collect::{child, run_directory};
 
 use crate::failure::{Context as _, Failure, Result};
-use crate::test_log::{self, LoggedTest};
+use crate::test_log::{self, DOCTEST, LoggedTest};
 
 /// The exit code of a test program with failed tests, as Rust's harness ends.
 const TESTS_FAILED: u8 = 101;
-/// The name that rustdoc gives to the program of a doctest.
-const DOCTEST: &str = "rust_out";
 
 /// Runs the tests of a program: its words with the words of the user's runner before it. `program`
 /// is the index of the program in `words`. `prepare` sets the environment of a call.

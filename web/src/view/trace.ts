@@ -247,7 +247,7 @@ export class TraceView {
       const shade = (count: number, column: number): number =>
         (count * sequence.terminals.length) / Math.max(1, bounds[column + 1]! - bounds[column]!);
       rows.push({
-        name,
+        name: `${trace.hot.indexOf(sequence) + 1}: hot subpath`,
         title: `${name}: ends ${plural(inWindow, "time")} in this window`,
         figure: brief(inWindow),
         shades: counts.map(shade),

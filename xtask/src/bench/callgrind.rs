@@ -221,11 +221,19 @@ pub(crate) fn count_command(
     let printed = run_ok(&mut command)
         .context("valgrind counts the instructions: `apt-get install valgrind`")?
         .stderr;
-    let instructions = printed
-        .lines()
-        .find_map(|l| l.split_once("Collected : ")?.1.trim().parse::<u64>().ok())
+    let instructions = collected_instructions(&printed)
         .with_context(|| format!("callgrind says nothing of instructions:\n{printed}"))?;
     Ok(CommandCost { instructions, file })
+}
+
+/// The instructions in callgrind's summary. They are the first of the collected events; there are
+/// others if caches are simulated.
+fn collected_instructions(printed: &str) -> Option<u64> {
+    let mut lines = printed.lines();
+    lines.find_map(|line| {
+        let (_, events) = line.split_once("Collected : ")?;
+        events.split_whitespace().next()?.parse().ok()
+    })
 }
 
 /// Copies a program without its debug information, because older versions of valgrind crash on
@@ -256,7 +264,16 @@ fn under_valgrind(program: &Command, options: &[&str], output: &Path) -> Command
 
 #[cfg(test)]
 mod tests {
-    use super::Branches;
+    use super::{Branches, collected_instructions};
+
+    #[test]
+    fn instructions_are_the_first_collected_events() {
+        let plain = "==1== Events    : Ir\n==1== Collected : 177880576\n";
+        assert_eq!(collected_instructions(plain), Some(177_880_576));
+        let caches = "==1== Events    : Ir Dr Dw\n==1== Collected : 12 34 56\n";
+        assert_eq!(collected_instructions(caches), Some(12));
+        assert_eq!(collected_instructions("==1== no events\n"), None);
+    }
 
     #[test]
     fn branches_are_read_from_callgrinds_file() {

@@ -11,6 +11,7 @@ use holloway_collect::finish::FinishSummary;
 use holloway_collect::load::{self, Loaded, Untaken};
 use holloway_collect::samples;
 use holloway_collect::settings::{MapDirectories, Settings};
+use holloway_report::notes::sentence;
 use holloway_report::{grouped, plural};
 
 use crate::failure::Result;
@@ -27,6 +28,13 @@ const ANNOUNCED_WORDS: u64 = 10_000_000;
 /// If the run does not exist, or no part of it can be read.
 pub(crate) fn load(run: &Path) -> Result<RunProfile> {
     load_with_streams(run).map(|loaded| loaded.profile)
+}
+
+/// Warns if the counts of a run are estimates, for commands whose output does not say so.
+pub(crate) fn warn_of_estimates(run: &RunProfile) {
+    for note in run.damage.iter().filter(|note| note.sample().is_some()) {
+        status::warn(&sentence(note));
+    }
 }
 
 /// Reads `run`. If it has samples and no counts, takes the paths or the edges from branch records,

@@ -92,6 +92,34 @@ impl Program {
         }
     }
 
+    /// Whether a pager that the user chose can be started: a shell that cannot would lose the output.
+    fn is_usable(&self) -> bool {
+        let Program::Other(line, _) = self else {
+            return true;
+        };
+        let succeeds = |words: &[&str]| {
+            let mut shell = Command::new("sh");
+            shell.args(words).stdin(Stdio::null());
+            shell.stdout(Stdio::null()).stderr(Stdio::null());
+            shell.status().is_ok_and(|status| status.success())
+        };
+        // `-n` only checks the syntax. Assignments may come before the program.
+        let mut words = line.split_whitespace();
+        let program = words.find(|word| !word.contains('=')).unwrap_or_default();
+        let is_plain = !program.contains(['"', '\'', '$', '\\']);
+        succeeds(&["-n", "-c", line])
+            && (!is_plain || succeeds(&["-c", "command -v -- \"$1\"", "sh", program]))
+    }
+
+    /// Warns that the pager that the user chose cannot be started.
+    fn warn(&self) {
+        if let Program::Other(line, name) = self {
+            status::warn(&format!(
+                "cannot start the pager `{line}` that {name} names: set another, or use --no-pager"
+            ));
+        }
+    }
+
     fn start(&self) -> io::Result<Child> {
         let mut command = match self {
             Program::Less => Command::new(LESS),
@@ -145,7 +173,11 @@ impl Paged {
 
     /// Starts the pager, and writes the output so far.
     fn begin(&mut self) -> io::Result<()> {
-        self.state = match self.program.start() {
+        let started = match self.program.is_usable() {
+            true => self.program.start(),
+            false => Err(io::ErrorKind::NotFound.into()),
+        };
+        self.state = match started {
             Ok(pager) => {
                 // Only the default action of the signal matters. Nothing reads the flag.
                 signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false)))?;
@@ -162,15 +194,14 @@ impl Paged {
         match self.state {
             // A closed terminal is no error.
             State::Holding => io::stdout().write_all(&self.held).unwrap_or_default(),
-            State::Direct => {}
+            // Below the output, because a long one would move it off the screen.
+            State::Direct => self.program.warn(),
             State::Paging(ref mut pager) => {
                 drop(pager.stdin.take());
                 // The shell's code for a program that it cannot run.
                 let code = pager.wait().ok().and_then(|status| status.code());
-                if let (Some(126 | 127), Program::Other(line, name)) = (code, &self.program) {
-                    status::warn(&format!(
-                        "cannot start the pager `{line}` that {name} names: set another, or use --no-pager"
-                    ));
+                if matches!(code, Some(126 | 127)) {
+                    self.program.warn();
                 }
             }
         }

@@ -18,6 +18,11 @@ pub(crate) const DOCTEST: &str = "rust_out";
 /// The name of the log in a run's directory.
 const NAME: &str = "tests.jsonl";
 
+/// Whether a run has a log of tests.
+pub(crate) fn exists(run: &Path) -> bool {
+    run.join(NAME).exists()
+}
+
 /// A test that ran by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LoggedTest {

@@ -28,6 +28,9 @@ pub enum SuiteError {
     /// The run has no paths.
     #[error("it has no path counts: record it with --collect paths")]
     NoPaths,
+    /// No path of the chosen functions ran.
+    #[error("no path ran in it: record it again, or leave it out")]
+    NothingRan,
     /// The training run has no paths.
     #[error("its training run has no path counts: record it with --collect paths")]
     NoTrainingPaths,
@@ -108,9 +111,13 @@ impl Suite {
         let names = Filter::new(options);
         let keep = |function: &Function| names.keeps_name(function);
         let runs = [Some(run), train].into_iter().flatten();
+        let prediction = prediction(run, &|id| names.keeps(run, id));
+        if prediction.real.paths == 0 {
+            return Err(SuiteError::NothingRan);
+        }
         self.runs.push(SuiteRun {
             name,
-            prediction: prediction(run, &|id| names.keeps(run, id)),
+            prediction,
             train: train
                 .map(|train| overlap([train, run], &keep, &|function| names.name(function))),
             damage: runs.flat_map(|run| run.damage.clone()).collect(),

@@ -25,7 +25,8 @@ print the same.
 - *early*: by early counts of Holloway, each crate alone in one unit.
 - *late*: by early and [late counts](../optimize.md#late-counts).
 - *holloway*: by both, in the plan's [order of functions](../optimize.md#order-of-functions).
-- *holloway, merged*: the same with `lto = \"fat\"`: all crates are one module.
+- *holloway, merged*: the same with `lto = \"fat\"`: all crates are one module. Its training takes
+  longest, so it is not measured for each program.
 
 [Selects](../optimize.md#unpredictable-branches) and [prefetches](../optimize.md#prefetches) are left
 out: `holloway optimize` keeps them by measured time only.

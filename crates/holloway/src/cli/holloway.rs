@@ -8,7 +8,6 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use holloway_abi::environment::VARIABLES;
-use regex::Regex;
 
 use super::annotate::{self, AnnotateArgs};
 use super::check::{self, CheckArgs};
@@ -21,7 +20,7 @@ use super::predict::{self, PredictArgs};
 use super::stream::{OutputArgs, StreamArgs};
 use super::trace::{self, TraceArgs};
 use super::tui::{self, TuiArgs};
-use super::view::{ListArgs, StyleArgs, TimesArgs, ViewArgs};
+use super::view::{FunctionChoice, ListArgs, StyleArgs, TimesArgs, ViewArgs, parse_function};
 use super::weave::CountArgs;
 
 const EXIT_CODES: &str = "\
@@ -522,8 +521,8 @@ pub(crate) struct SuiteArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) train: Option<PathBuf>,
     /// Count only functions whose name matches
-    #[arg(long, value_name = "REGEX")]
-    pub(crate) function: Option<Regex>,
+    #[arg(long, value_name = "REGEX", value_parser = parse_function)]
+    pub(crate) function: Option<FunctionChoice>,
     /// The output.
     #[command(flatten)]
     pub(crate) style: StyleArgs,

@@ -22,6 +22,7 @@ pub(crate) fn main(args: &AnnotateArgs) -> Result<ExitCode> {
         None => latest::latest()?,
     };
     let run = loading::load_or_estimate(&run, Unit::Edges)?;
+    loading::warn_of_estimates(&run);
     let source = source();
     let mut options = unfiltered(args.top, args.color, &source);
     let annotations = annotations(&run, &args.target, &mut options)?;

@@ -9,6 +9,7 @@ use holloway_analysis::RunProfile;
 use holloway_analysis::covered::Evidence;
 use holloway_analysis::test_items::Goal;
 use holloway_report::Options;
+use holloway_report::notes::sentence;
 use holloway_report::test_coverage::{Test, TestCoverage, has_code};
 
 use crate::cli::coverage::{CoverageArgs, Keep};
@@ -37,6 +38,7 @@ pub(crate) fn main(args: &CoverageArgs) -> Result<ExitCode> {
     }
     let paths: Vec<&Path> = runs.iter().map(PathBuf::as_path).collect();
     let loaded = loading::load_merged(&paths)?;
+    refuse_sample(&loaded.profile)?;
     let has_sequences = loaded.kinds.iter().all(|(kind, _)| kind == Kind::Loops);
     let (loops, profile);
     let evidence = match has_sequences {
@@ -107,6 +109,7 @@ fn write_tests(
         }
         let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
         let loaded = loading::load_merged(&files)?;
+        refuse_sample(&loaded.profile)?;
         coverage.add(test, &loaded.profile, options, args.line.as_ref());
     }
     if coverage.tests.len() < 2 {
@@ -180,5 +183,16 @@ fn number_equal_names(tests: &mut [(Test, Vec<PathBuf>)]) {
         let number = numbers.entry(test.name.clone()).or_default();
         *number += 1;
         test.name = format!("{} {number}", test.name);
+    }
+}
+
+/// Refuses counts that are estimates: code without samples would look like code that never ran.
+fn refuse_sample(run: &RunProfile) -> Result<()> {
+    match run.damage.iter().find(|note| note.sample().is_some()) {
+        None => Ok(()),
+        Some(note) => Err(Failure::usage(format_args!(
+            "coverage needs counts of the whole run, and {}: build with --collect paths",
+            sentence(note)
+        ))),
     }
 }

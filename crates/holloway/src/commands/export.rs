@@ -109,6 +109,7 @@ fn export_counts(
     for note in run.damage.iter().filter(|note| note.sample().is_none()) {
         status::warn(&format!("the export lacks counts: {}", sentence(note)));
     }
+    loading::warn_of_estimates(run);
     check_selection(&[run], options)?;
     let export = ExportRun {
         run,

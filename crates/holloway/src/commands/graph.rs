@@ -25,6 +25,7 @@ pub(crate) fn main(args: &GraphArgs) -> Result<ExitCode> {
         None => latest::latest()?,
     };
     let run = loading::load_or_estimate(&run, Unit::Paths)?;
+    loading::warn_of_estimates(&run);
     let source = source();
     let name = printing::named_function(&run, &args.function)?;
     let mut options = Options {

@@ -11,7 +11,7 @@ use holloway_report::plural;
 
 use crate::cli::MergeArgs;
 use crate::failure::{Failure, Result};
-use crate::{latest, loading, status};
+use crate::{latest, loading, status, test_log};
 
 /// Merges runs into a new run.
 ///
@@ -47,6 +47,12 @@ fn finish(run: &Path) -> Result<()> {
             "{} has samples: `holloway manager` combines samples",
             run.display()
         )));
+    }
+    if test_log::exists(run) {
+        status::note(&format!(
+            "the new run does not say which test ran what: `holloway coverage --tests {}` does",
+            run.display()
+        ));
     }
     loading::finish(run, &MapDirectories::default())?;
     refuse_damage(run)

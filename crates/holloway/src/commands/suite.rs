@@ -20,7 +20,7 @@ use crate::{latest, loading, status};
 pub(crate) fn main(args: &SuiteArgs) -> Result<ExitCode> {
     let source = source();
     let options = Options {
-        function: args.function.clone(),
+        function: args.function.as_ref().map(|choice| choice.regex.clone()),
         ..unfiltered(None, args.style.color, &source)
     };
     let mut suite = Suite::new();

@@ -192,11 +192,11 @@ fn a_junit_report_replaces_neither_the_budget_nor_the_results() {
     let (project, _) = recorded();
     let file = budget(
         project,
-        "kept.toml",
+        "own.toml",
         &["measure = \"calls\"; max = 1_000_000"],
     );
     let text = std::fs::read_to_string(project.path().join(&file)).unwrap();
-    for junit in ["kept.toml", "./kept.toml", "-"] {
+    for junit in ["own.toml", "./own.toml", "-"] {
         project
             .holloway(&format!("check {file} large --junit {junit}"))
             .exits(2)

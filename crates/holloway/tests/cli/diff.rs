@@ -373,6 +373,9 @@ fn a_suite_has_a_row_for_each_run() {
     suite("ref/one --train ref/two")
         .exits(125)
         .fails_with("ref/two has no training run one");
+    suite("ref/one --function (")
+        .exits(2)
+        .complains("unclosed group");
     let edges = divisors("edges", &[("runs/a", "10")]);
     edges
         .holloway("suite runs/a")

@@ -68,11 +68,17 @@ fn short_answers_and_refusals_start_no_pager() {
 
 #[test]
 fn a_pager_that_cannot_be_started_is_named() {
-    let call = annotate().env("HOLLOWAY_PAGER", "no-such-pager");
-    let (code, screen) = Terminal::start(&call, 10, 200).end();
-    assert_eq!(code, Some(0), "{screen}");
-    let expected = "cannot start the pager `no-such-pager` that HOLLOWAY_PAGER names";
-    assert!(screen.contains(expected), "{screen}");
+    for pager in ["no-such-pager", "'unclosed"] {
+        let call = annotate().env("HOLLOWAY_PAGER", pager);
+        let (code, screen) = Terminal::start(&call, 10, 200).end();
+        assert_eq!(code, Some(0), "{screen}");
+        let expected = format!("cannot start the pager `{pager}` that HOLLOWAY_PAGER names");
+        assert!(screen.contains(&expected), "{screen}");
+        assert!(
+            screen.contains("line 39"),
+            "the output is not lost: {screen}"
+        );
+    }
 }
 
 /// A pipe has no pager, and an error of the question is not hidden by one.

@@ -29,7 +29,7 @@ use crate::run::{Function, FunctionId, RunProfile};
 use crate::uncovered::{Declaration, Source, declaration, is_shim, sources, versions};
 use crate::ways::branch_ways;
 
-/// A number of things, out of those that there are.
+/// How many things ran, and how many there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ratio {
     /// Those that ran.

@@ -1,10 +1,10 @@
 //! Lists the paths of a function that never ran, each next to the nearest path that ran.
 //!
 //! # Regular paths
-//! Most possible paths are of no interest: those that are left in a call, that unwind, or that end
-//! in a call that never returns, such as a failed check. The other ones are *regular*. Counts and
-//! lists are of regular paths. They do not know which branches depend on each other, so a regular
-//! path may be impossible.
+//! Most possible paths are of no interest. They are left in a call, they unwind, or they end in a
+//! call that never returns, such as a failed check. The other paths are *regular*. Counts and lists
+//! contain only regular paths. The graph does not say which branches depend on each other, so a
+//! regular path may be impossible.
 //!
 //! # Distance
 //! The distance from a path to another path is the number of its decisions that the other path does

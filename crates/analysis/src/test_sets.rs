@@ -9,7 +9,7 @@
 //!
 //! Often nothing is left. Otherwise a branch and bound search takes the open item with the fewest
 //! tests and tries each of them, the one with the most open items first. Its bound counts open items
-//! of which no two have a test in common: each needs a test of its own. The search stops after
+//! that share no test with each other: each needs a test of its own. The search stops after
 //! [`MAX_STEPS`] steps. Then the set is small, but perhaps not the smallest.
 //!
 //! Example: test 0 covers a and b, 1 covers b and c, 2 covers c and d. a and d make tests 0 and 2
@@ -189,7 +189,8 @@ impl Problem {
         !dropped.is_empty()
     }
 
-    /// A number of tests that every solution needs: items of which no two have a test in common.
+    /// A lower bound for the number of tests. It counts items that share no test with each other:
+    /// each of them needs a test of its own.
     fn bound(&self) -> usize {
         let mut items: Vec<(&u32, &BTreeSet<usize>)> = self.tests.iter().collect();
         items.sort_by_key(|(item, tests)| (tests.len(), **item));

@@ -301,7 +301,8 @@ fn a_changed_function_is_not_paired_with_another_that_looks_like_it() {
     assert!(pairings.contains(&([None, name("b::Lexer::new")], Pairing::Absent)));
 }
 
-/// Functions of one name in several files are told apart, in whatever directory the files are.
+/// Two files may have functions of the same name. The names of the files tell them apart. Their
+/// directories do not matter.
 #[test]
 fn functions_of_one_name_are_told_apart_by_their_files() {
     let run = |folder: &str, counts: [Counts<'_>; 2]| {

@@ -58,7 +58,7 @@ fn a_path_that_fails_a_check_is_not_listed() {
 
 #[test]
 fn a_large_function_lists_the_neighbors_of_its_paths() {
-    // 2^20 paths, of which one ran: it has 20 neighbors at distance 1.
+    // One of 2^20 paths ran. It has 20 neighbors at distance 1.
     let map = diamonds(20);
     let numbering = compute_numbering(&map);
     let run = run_of(map, &[(12_345, 7)]);

@@ -80,8 +80,8 @@ impl Program {
         Program::of(values, &std::env::var("TERM").unwrap_or_default())
     }
 
-    /// The pager for these values of variables, the first of which wins. A terminal without
-    /// abilities gets no pager.
+    /// The pager for these values of variables. The first value that is set wins. A terminal that
+    /// cannot move its cursor gets no pager.
     fn of(values: [(Option<String>, &'static str); 2], term: &str) -> Option<Program> {
         let is_set = |(value, name): (Option<String>, _)| value.map(|value| (value, name));
         match values.into_iter().find_map(is_set) {

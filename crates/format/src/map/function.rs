@@ -25,8 +25,8 @@ pub struct FunctionMap {
     /// Whether the places are in the order of the source, because the compiler did not optimize the
     /// function.
     pub in_source_order: bool,
-    /// Whether the graph is the one that the compiler's front end made, because the probes were
-    /// inserted before the optimizer.
+    /// Whether the probes were inserted before the optimizer. Then the graph is that of the source,
+    /// as the compiler's front end made it.
     pub is_source_graph: bool,
     /// The function's counters in a thread's block.
     pub counters: Counters,

@@ -53,7 +53,7 @@ pub(super) struct Overview {
     pub(super) is_searching: bool,
 }
 
-/// A function with its paths, one of which is chosen.
+/// A function, its paths, and the chosen path.
 pub(super) struct OpenFunction {
     pub(super) function: holloway_analysis::FunctionId,
     pub(super) paths: Vec<PathEntry>,

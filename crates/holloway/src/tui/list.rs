@@ -1,4 +1,4 @@
-//! A list of which the screen shows a part.
+//! A list that may be longer than the screen.
 
 use std::ops::Range;
 

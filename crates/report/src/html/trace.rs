@@ -29,7 +29,7 @@ const SEQUENCES: usize = 100;
 /// Symbols of a grammar up to which the hot sequences are counted exactly, except for those of the
 /// longest trace, which are always.
 const EXACT_SIZE: usize = 100_000;
-/// The hot sequences of a page are those that `holloway report` shows.
+/// The page shows the same hot sequences as `holloway report`.
 pub(super) const HOT: HotQuestion = HotQuestion {
     min_len: 2,
     max_len: 10,

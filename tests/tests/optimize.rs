@@ -315,6 +315,48 @@ fn a_branch_becomes_a_select_if_the_paths_before_it_do_not_tell_its_outcome() {
     );
 }
 
+/// The number of files below a folder that contain these bytes.
+fn files_with(folder: &Path, bytes: &[u8]) -> usize {
+    let entries = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let count = |path: PathBuf| match path.is_dir() {
+        true => files_with(&path, bytes),
+        false => {
+            let content = std::fs::read(&path).unwrap();
+            usize::from(content.windows(bytes.len()).any(|window| window == bytes))
+        }
+    };
+    entries.map(count).sum()
+}
+
+#[test]
+fn training_weaves_no_module_in_which_nothing_records() {
+    let scratch = scratch("optimize-modules").unwrap();
+    let folder = scratch.path();
+    let other = folder.join("other.c");
+    std::fs::write(
+        &other,
+        "int not_called(int n) { return n > 3 ? n * 5 : n; }\n",
+    )
+    .unwrap();
+    let source = tests_directory().join("workloads/selects/search.c");
+    let options = ["--embed", other.to_str().unwrap()];
+    cc(folder, &source, &options, "search");
+    let words = ["plan", "train", "-o", "plan", "./search", "--"];
+    let mut train = holloway(folder, &words);
+    let cache = folder.join("cache");
+    let output = run_ok(train.args(KEYS[0]).env("HOLLOWAY_CACHE", &cache)).unwrap();
+    assert!(
+        output.stderr.contains("for the order of its branches"),
+        "{}",
+        output.stderr
+    );
+    // With counters before the optimizer, with counters after it, and without any for the sequences.
+    assert_eq!(files_with(&cache, b"not_called"), 3);
+    assert!(files_with(&cache, b"find") > 3);
+}
+
 #[test]
 fn the_selects_are_a_step_of_their_own() {
     let scratch = scratch("optimize-steps").unwrap();

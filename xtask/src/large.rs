@@ -12,6 +12,8 @@
 //! measured: a study that was interrupted goes on with them.
 
 mod builds;
+mod cmake;
+mod crates;
 mod measure;
 mod page;
 mod programs;

@@ -44,6 +44,7 @@ mod response;
 pub mod rustc;
 pub mod scratch;
 mod search;
+mod selected;
 mod settings;
 pub mod step;
 pub mod toolchain;

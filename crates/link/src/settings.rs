@@ -71,6 +71,22 @@ impl EarlyLink {
             | Self::Optimized(..) => true,
         }
     }
+
+    /// The patterns of the only functions that record, one per line. `None` if the purpose selects
+    /// no functions; empty for all functions.
+    pub(crate) fn selected(&self) -> Option<&str> {
+        match self {
+            Self::Sequences(patterns) | Self::Timing(.., patterns) => Some(patterns),
+            Self::Embed
+            | Self::Source
+            | Self::Plain
+            | Self::Numbered
+            | Self::Training
+            | Self::NumberedTraining
+            | Self::LateTraining(..)
+            | Self::Optimized(..) => None,
+        }
+    }
 }
 
 impl fmt::Display for EarlyLink {

@@ -36,13 +36,14 @@ use crate::cpu_limit;
 use crate::error::{Error, Result};
 use crate::guide::LinkGuide;
 use crate::host::Weaving;
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, read_part};
 use crate::jobserver::Jobserver;
 use crate::level;
 use crate::llvm::find_llvm;
 use crate::message::Message;
 use crate::outcome::ModuleOutcome;
 use crate::records::Recorder;
+use crate::selected::Selected;
 use crate::settings::{EarlyLink, LinkSettings};
 use crate::worker::{self, WorkerExit};
 
@@ -58,8 +59,13 @@ pub(crate) struct Weaver<'a> {
     exe: PathBuf,
     /// The file of libLLVM.
     llvm: PathBuf,
-    /// The text of the settings and program versions that all cache keys share.
+    /// The text of the settings and program versions that the cache keys of modules share, unless
+    /// they are plain.
     identity: String,
+    /// The same for modules that are those of the plain program.
+    plain_identity: String,
+    /// For each module, whether it is that of the plain program.
+    is_plain: Vec<bool>,
     cache: Option<Cache>,
 }
 
@@ -100,13 +106,17 @@ impl<'a> Weaver<'a> {
         let exe = std::env::current_exe().map_err(Error::OwnExecutable)?;
         let library = find_llvm()?.library;
         let llvm = library.path().to_owned();
-        let identity = format!(
-            "holloway {} map {MAP_VERSION} {} llvm {:?} {}\nkind {} collect {} exits {} guide {} early {} std {} only {:?} skip {:?} sections {}\n",
+        let versions = format!(
+            "holloway {} map {MAP_VERSION} {} llvm {:?} {}\nkind {} sections {}\n",
             env!("CARGO_PKG_VERSION"),
             file_identity(&exe),
             library.version(),
             file_identity(&llvm),
             settings.shared,
+            settings.function_sections,
+        );
+        let identity = format!(
+            "{versions}collect {} exits {} guide {} early {} std {} only {:?} skip {:?}\n",
             settings.collect,
             settings.exits,
             guide.map_or("none", |guide| &guide.hash),
@@ -117,8 +127,8 @@ impl<'a> Weaver<'a> {
             settings.std,
             settings.only,
             settings.skip,
-            settings.function_sections,
         );
+        let plain_identity = format!("{versions}plain std {}\n", settings.std);
         let cache = settings
             .cache
             .as_deref()
@@ -141,6 +151,8 @@ impl<'a> Weaver<'a> {
             exe,
             llvm,
             identity,
+            plain_identity,
+            is_plain: plain_modules(inputs, settings)?,
             cache,
         })
     }
@@ -183,28 +195,30 @@ impl<'a> Weaver<'a> {
 
     fn key(&self, number: usize) -> Key {
         let module = &self.inputs.modules[number];
+        let (identity, probes) = match self.is_plain[number] {
+            true => (&self.plain_identity, false),
+            false => (&self.identity, self.settings.probes),
+        };
         let settings = format!(
-            "{}name {:?} opt {} fat {} beside {} probes {}",
-            self.identity,
+            "{identity}name {:?} opt {} fat {} beside {} probes {probes}",
             module.name,
             self.settings.opt.map_or("own", level::name),
             self.inputs.whole_program == Some(number),
             module.fat_object.is_some(),
-            self.settings.probes
         );
         Key::new(&module.digest, &settings)
     }
 
     fn cached(&self, number: usize) -> Option<ModuleOutcome> {
         let woven = self.cache.as_ref()?.find(self.key(number))?;
-        Some(self.outcome(woven))
+        Some(self.outcome(number, woven))
     }
 
-    fn outcome(&self, woven: WovenModule) -> ModuleOutcome {
-        if self.settings.probes {
-            ModuleOutcome::Woven(woven)
-        } else {
-            ModuleOutcome::Plain(woven, String::new())
+    fn outcome(&self, number: usize, woven: WovenModule) -> ModuleOutcome {
+        match (self.settings.probes, self.is_plain[number]) {
+            (true, false) => ModuleOutcome::Woven(woven),
+            (true, true) => ModuleOutcome::Plain(woven, "none of its functions records".to_owned()),
+            (false, _) => ModuleOutcome::Plain(woven, String::new()),
         }
     }
 
@@ -267,8 +281,8 @@ impl<'a> Weaver<'a> {
     fn weave(&self, number: usize) -> Result<ModuleOutcome> {
         let module = &self.inputs.modules[number].display_name;
         let attempt = Attempt {
-            probes: self.settings.probes,
-            plan: true,
+            probes: self.settings.probes && !self.is_plain[number],
+            plan: !self.is_plain[number],
             opt: self.settings.opt,
         };
         let reason = match self.attempt(number, attempt)? {
@@ -276,7 +290,7 @@ impl<'a> Weaver<'a> {
                 if !woven.reads_files {
                     self.store(number, &woven);
                 }
-                return Ok(self.outcome(woven));
+                return Ok(self.outcome(number, woven));
             }
             AttemptResult::Refused(message) => return self.machine_code(number, message),
             AttemptResult::Unfit(message) | AttemptResult::Error(message) => {
@@ -492,6 +506,28 @@ impl<'a> Weaver<'a> {
         args.extend(set_flags.map(|(name, _)| name.into()));
         args
     }
+}
+
+/// Returns, for each module, whether it is that of the plain program: in the links of plain programs
+/// all modules, in training for a few functions those modules that contain none of them.
+///
+/// # Errors
+/// If a module cannot be read any more.
+fn plain_modules(inputs: &Inputs, settings: &LinkSettings) -> Result<Vec<bool>> {
+    let all = |is_plain| Ok(vec![is_plain; inputs.modules.len()]);
+    let early = match &settings.early {
+        Some(EarlyLink::Embed | EarlyLink::Plain) => return all(true),
+        Some(early) => early,
+        None => return all(false),
+    };
+    let Some(selected) = early.selected().and_then(Selected::new) else {
+        return all(false);
+    };
+    let modules = inputs.modules.iter().map(|module| {
+        let bitcode = read_part(&module.path, &module.range)?;
+        Ok(!selected.may_be_in(&bitcode))
+    });
+    modules.collect()
 }
 
 /// Shortens the name of a module to its crate or source file: `regex_automata` for

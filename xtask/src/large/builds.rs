@@ -1,16 +1,13 @@
 //! The builds of a large program: by the compiler alone, by its own counts, by BOLT, and by Holloway.
 
-use super::programs::{Program, Scale, sources};
+use super::programs::{Program, Scale, Sources};
 use super::steps::{Step, Steps};
+use super::{cmake, crates};
 use anyhow::{Context, Result};
-use holloway_tests::program::find_executable;
-use holloway_tests::tool::{cargo_holloway, clean, holloway_command, installed};
+use holloway_tests::tool::{holloway_command, installed};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// With --target, options of the compiler stay away from build scripts and proc macros.
-const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// A build that is measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -24,28 +21,45 @@ pub(super) struct Build {
 }
 
 /// The scope of link-time optimization: the setting `lto` of the profile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lto {
-    /// Cargo's default.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Lto {
+    /// The default of the build system.
     Off,
-    /// All crates become one module.
+    /// All crates or files become one module.
     Fat,
 }
 
 impl Lto {
-    fn name(self) -> &'static str {
+    /// Its name in file names.
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
             Self::Fat => "fat",
         }
     }
+}
 
-    fn set(self, command: &mut Command) {
-        match self {
-            Self::Off => {}
-            Self::Fat => drop(command.env("CARGO_PROFILE_RELEASE_LTO", "fat")),
-        }
-    }
+/// What the compiler does besides compiling.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Compile<'a> {
+    /// Nothing.
+    Plainly,
+    /// Adds its own counters. The program writes their counts to this folder.
+    Counting(&'a Path),
+    /// Optimizes by the counts in this file.
+    By(&'a Path),
+    /// The same, and the linker keeps relocations in the executable, for BOLT.
+    Relocatable(&'a Path),
+}
+
+/// A build of a program by its compiler alone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CompilerBuild<'a> {
+    pub(super) program: &'static Program,
+    pub(super) compile: Compile<'a>,
+    pub(super) lto: Lto,
+    /// The folder of all that the build system writes.
+    pub(super) target: &'a Path,
 }
 
 /// Builds a program in every way.
@@ -70,7 +84,8 @@ impl Builder<'_> {
         let pgo = self.once("pgo", || one(self.compiler_optimized("PGO", Lto::Off)))?;
         let bolt = self.once("bolt", || one(self.bolted(&pgo[0])))?;
         let fat = self.once("fat", || one(self.compiled("fat LTO", Lto::Fat)))?;
-        let merged = match merged {
+        // Each C++ file stays a module of its own.
+        let merged = match merged && self.program.sources == Sources::Crate {
             true => {
                 let names = ["", "", "holloway, merged"];
                 self.once("merged", || self.holloway_optimized(names, Lto::Fat))?
@@ -103,30 +118,32 @@ impl Builder<'_> {
         self.folder.join(format!("target-{}", lto.name()))
     }
 
-    /// Cargo's command for a build of the program, with these options of the compiler.
-    fn cargo(&self, verb: &str, flags: &str, lto: Lto) -> Command {
-        let mut command = Command::new("cargo");
-        clean(&mut command);
-        command.arg(verb).args(["--target", TARGET]);
-        command.env("RUSTFLAGS", flags);
-        self.set(&mut command, &self.target(lto), lto);
-        command
+    /// Runs a build by the compiler alone as a step, and keeps its executable under a name.
+    fn compile(
+        &self,
+        steps: &mut Steps,
+        step: &str,
+        compile: Compile<'_>,
+        lto: Lto,
+        kept: &str,
+    ) -> Result<PathBuf> {
+        let build = CompilerBuild {
+            program: self.program,
+            compile,
+            lto,
+            target: &self.target(lto),
+        };
+        let executable = match self.program.sources {
+            Sources::Crate => crates::compile(&build, steps, step)?,
+            Sources::CMake => cmake::compile(&build, steps, step)?,
+        };
+        self.keep(&executable, kept)
     }
 
-    fn set(&self, command: &mut Command, target: &Path, lto: Lto) {
-        command
-            .current_dir(sources())
-            .args(["--release", "--locked", "--package", self.program.name])
-            .env("CARGO_TARGET_DIR", target)
-            // Hash tables are seeded when they are compiled: the same in each build.
-            .env("CONST_RANDOM_SEED", "1");
-        lto.set(command);
-    }
-
-    /// Copies the executable that cargo has just built.
-    fn keep(&self, name: &str, target: &Path) -> Result<PathBuf> {
+    /// Copies an executable that the next build overwrites.
+    fn keep(&self, executable: &Path, name: &str) -> Result<PathBuf> {
         let kept = self.folder.join(name.replace([' ', ','], "-"));
-        std::fs::copy(find_executable(target, self.program.name)?, &kept)?;
+        std::fs::copy(executable, &kept)?;
         Ok(kept)
     }
 
@@ -134,16 +151,18 @@ impl Builder<'_> {
         self.program.command(executable, self.folder, Scale::Train)
     }
 
-    /// Builds the program by the compiler alone. Build scripts and proc macros are built before,
-    /// because all later builds share them.
+    /// Builds the program by the compiler alone, after what all later builds share.
     fn compiled(&self, name: &'static str, lto: Lto) -> Result<Build> {
-        let mut check = self.steps("check", lto)?;
-        check.run("checking", &mut self.cargo("check", "", lto))?;
+        let mut before = self.steps("before", lto)?;
+        match self.program.sources {
+            Sources::Crate => crates::check(self.program, lto, &self.target(lto), &mut before)?,
+            Sources::CMake => {}
+        }
         let mut steps = self.steps("compiled", lto)?;
-        steps.run("build", &mut self.cargo("build", "", lto))?;
+        let executable = self.compile(&mut steps, "build", Compile::Plainly, lto, name)?;
         Ok(Build {
             name: name.to_owned(),
-            executable: self.keep(name, &self.target(lto))?,
+            executable,
             steps: steps.done,
         })
     }
@@ -153,20 +172,18 @@ impl Builder<'_> {
     fn compiler_optimized(&self, name: &'static str, lto: Lto) -> Result<Build> {
         let mut steps = self.steps("pgo", lto)?;
         let raw = self.folder.join(format!("raw-{}", lto.name()));
-        let target = self.target(lto);
-        let flags = format!("-Cprofile-generate={}", raw.display());
-        steps.run("counting build", &mut self.cargo("build", &flags, lto))?;
-        let counting = self.keep("counting", &target)?;
+        let compile = Compile::Counting(&raw);
+        let counting = self.compile(&mut steps, "counting build", compile, lto, "counting")?;
         steps.run_clean("training run", &mut self.command(&counting)?)?;
         let mut merge = Command::new(installed("llvm-profdata-22")?);
         let counts = self.counts(lto);
         merge.args(["merge", "-o"]).arg(&counts).arg(&raw);
         steps.run_clean("merging", &mut merge)?;
-        let flags = Self::profile_use(&counts);
-        steps.run("optimized build", &mut self.cargo("build", &flags, lto))?;
+        let compile = Compile::By(&counts);
+        let executable = self.compile(&mut steps, "optimized build", compile, lto, name)?;
         Ok(Build {
             name: name.to_owned(),
-            executable: self.keep(name, &target)?,
+            executable,
             steps: steps.done,
         })
     }
@@ -175,20 +192,15 @@ impl Builder<'_> {
         self.folder.join(format!("{}.profdata", lto.name()))
     }
 
-    fn profile_use(counts: &Path) -> String {
-        format!("-Cprofile-use={}", counts.display())
-    }
-
     /// Optimizes the layout of a program that is optimized by the compiler's counts: a link with
     /// relocations, counters of BOLT, a run, and BOLT with the counts.
     fn bolted(&self, pgo: &Build) -> Result<Build> {
         let bolt = installed("llvm-bolt-22").context("BOLT: `apt-get install bolt-22`")?;
         let mut steps = self.steps("bolt", Lto::Off)?;
-        let flags = Self::profile_use(&self.counts(Lto::Off));
-        let mut link = self.cargo("rustc", &flags, Lto::Off);
-        link.args(["--", "-Clink-arg=-Wl,--emit-relocs"]);
-        steps.run("link with relocations", &mut link)?;
-        let relocatable = self.keep("relocatable", &self.target(Lto::Off))?;
+        let all_counts = self.counts(Lto::Off);
+        let compile = Compile::Relocatable(&all_counts);
+        let step = "link with relocations";
+        let relocatable = self.compile(&mut steps, step, compile, Lto::Off, "relocatable")?;
         let [counting, executable] = ["bolt-counting", "bolt"].map(|name| self.folder.join(name));
         let counts = self.folder.join("bolt.fdata");
         let mut instrument = Command::new(&bolt);
@@ -221,10 +233,11 @@ impl Builder<'_> {
     fn holloway_optimized(&self, names: [&'static str; 3], lto: Lto) -> Result<Vec<Build>> {
         let mut steps = self.steps("holloway", lto)?;
         let target = self.folder.join(format!("target-holloway-{}", lto.name()));
-        let mut build = cargo_holloway(["optimize", "--no-run"]);
-        self.set(&mut build, &target, lto);
-        steps.run("build with bitcode", &mut build)?;
-        let plain = self.keep(&format!("plain-{}", lto.name()), &target)?;
+        let executable = match self.program.sources {
+            Sources::Crate => crates::embed(self.program, lto, &target, &mut steps)?,
+            Sources::CMake => cmake::embed(self.program, &target, &mut steps)?,
+        };
+        let plain = self.keep(&executable, &format!("plain-{}", lto.name()))?;
         let plans = ["early", "late", "all"].map(|name| {
             let name = format!("{}-{name}.plan", lto.name());
             self.folder.join(name)

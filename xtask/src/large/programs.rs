@@ -3,7 +3,7 @@
 
 use super::style_sheet::style_sheet;
 use anyhow::Result;
-use holloway_tests::tool::tests_directory;
+use holloway_tests::tool::{clean, run_ok, tests_directory};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,7 +14,18 @@ pub(super) struct Program {
     pub(super) name: &'static str,
     /// What it does, for the page.
     pub(super) about: &'static str,
+    /// What it is built from.
+    pub(super) sources: Sources,
     input: Input,
+}
+
+/// What a program is built from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sources {
+    /// Crates, by cargo.
+    Crate,
+    /// C++ files, by CMake.
+    CMake,
 }
 
 /// What a program reads.
@@ -24,6 +35,8 @@ enum Input {
     StyleSheet,
     /// A script of tests/workloads.
     Script,
+    /// A Rust program of the suite, as WebAssembly.
+    Module,
 }
 
 /// The purpose of a run.
@@ -38,16 +51,24 @@ pub(super) enum Scale {
 }
 
 /// All programs, in the order of the tables.
-pub(super) static PROGRAMS: [Program; 2] = [
+pub(super) static PROGRAMS: [Program; 3] = [
     Program {
         name: "css",
         about: "minifies a generated style sheet (lightningcss)",
+        sources: Sources::Crate,
         input: Input::StyleSheet,
     },
     Program {
         name: "js",
         about: "runs tests/workloads/quickjs/work.js, trained on another script (boa_engine)",
+        sources: Sources::Crate,
         input: Input::Script,
+    },
+    Program {
+        name: "wasm-opt",
+        about: "optimizes the suite's program *parse* for WebAssembly, trained on *markdown* (Binaryen, C++)",
+        sources: Sources::CMake,
+        input: Input::Module,
     },
 ];
 
@@ -84,13 +105,46 @@ impl Program {
                 let script = tests_directory().join("workloads").join(script);
                 command.arg(size).arg(script);
             }
+            Input::Module => {
+                let (program, passes) = match scale {
+                    Scale::Train => ("markdown", &["-O2"][..]),
+                    Scale::Count => ("parse", &["-O1"][..]),
+                    Scale::Time => ("parse", &["-O2"][..]),
+                };
+                let module = web_assembly(program, &folder.join("modules"))?;
+                // One thread: clang's counters lose counts if several threads update them.
+                command.env("BINARYEN_CORES", "1");
+                command.args(passes).arg("--strip-producers");
+                command.arg(module).args(["-o", "/dev/stdout"]);
+            }
         }
         Ok(command)
     }
 }
 
+/// The target of the modules for wasm-opt.
+const WEB_ASSEMBLY: &str = "wasm32-wasip1";
+
+/// Builds a Rust program of the suite as a WebAssembly module, unless it is there.
+fn web_assembly(program: &str, target: &Path) -> Result<PathBuf> {
+    let module = target.join(format!("{WEB_ASSEMBLY}/release/{program}.wasm"));
+    if module.is_file() {
+        return Ok(module);
+    }
+    run_ok(Command::new("rustup").args(["target", "add", WEB_ASSEMBLY]))?;
+    let mut build = Command::new("cargo");
+    clean(&mut build);
+    build.current_dir(tests_directory().join("workloads/rust"));
+    build.args(["build", "--release", "--locked", "--target", WEB_ASSEMBLY]);
+    build
+        .args(["--package", program, "--target-dir"])
+        .arg(target);
+    run_ok(&mut build)?;
+    Ok(module)
+}
+
 /// The folder of the drivers.
-pub(super) fn sources() -> PathBuf {
+pub(super) fn drivers() -> PathBuf {
     tests_directory().join("workloads/large")
 }
 

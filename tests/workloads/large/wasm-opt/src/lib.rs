@@ -1,0 +1,1 @@
+//! Nothing: CMakeLists.txt builds the C++ sources of the dependency.

@@ -12,21 +12,23 @@ const HEAD: &str = "\
 # Optimizing large programs
 
 Written by `cargo xtask study large`: what [`holloway optimize`](../optimize.md) gains on programs
-with megabytes of code, beside link-time optimization, rustc's own profile-guided optimization, and
-BOLT (Panchenko et al. 2019). All train on one input, and are measured on another one. All builds
-print the same.
+with megabytes of code, beside link-time optimization, the compilers' own profile-guided
+optimization, and BOLT (Panchenko et al. 2019). All train on one input, and are measured on another
+one. All builds print the same.
 
-- *native*: the release build of cargo, with 16 codegen units, without LTO.
-- *fat LTO*: the same with `lto = \"fat\"`.
-- *PGO*: `-Cprofile-generate`, a run, and `-Cprofile-use`, without LTO and with it.
+- *native*: Rust programs by cargo's release build, with 16 codegen units. C++ programs by
+  `clang++-22 -O2`. Without LTO.
+- *fat LTO*: the same with `lto = \"fat\"`, or with `-flto`.
+- *PGO*: `-Cprofile-generate`, a run, and `-Cprofile-use`, without LTO and with it. For C++,
+  `-fprofile-generate` and `-fprofile-use`.
 - *PGO, BOLT*: the program of *PGO* (without LTO), linked with relocations, with BOLT's counters, a
   run, and `llvm-bolt` with `-reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions
   -split-all-cold -split-eh -icf=1`.
-- *early*: by early counts of Holloway, each crate alone in one unit.
+- *early*: by early counts of Holloway, each crate or C++ file alone in one unit.
 - *late*: by early and [late counts](../optimize.md#late-counts).
 - *holloway*: by both, in the plan's [order of functions](../optimize.md#order-of-functions).
 - *holloway, merged*: the same with `lto = \"fat\"`: all crates are one module. Its training takes
-  longest, so it is not measured for each program.
+  longest, so it is not measured for each program. C++ files are never merged.
 
 [Selects](../optimize.md#unpredictable-branches) and [prefetches](../optimize.md#prefetches) are left
 out: `holloway optimize` keeps them by measured time only.

@@ -44,20 +44,10 @@ await text.setViewportSize({ width: 1200, height: 540 });
 await text.locator("#overview .panel:nth-of-type(3) [role=option]").first().click();
 await take(text, "hottest-path");
 await take(text, "deciding-branch", ".source-pane");
-// The function with the most mispredicted work, and its first missed path.
+// The path that the edge counts miss most.
 await text.locator("nav .tab").first().click();
-const weights = await text.$$eval("#overview .panel:nth-of-type(2) [role=option]", (rows) =>
-  rows.map((row) => {
-    const percentOf = (part) => Number.parseFloat(row.querySelector(part).textContent) || 0;
-    return percentOf(".share-cell") * percentOf(".missed, .number:nth-of-type(4)");
-  }),
-);
-const most = weights.indexOf(Math.max(...weights));
 await text.setViewportSize({ width: 1200, height: 500 });
-await text.locator("#overview .panel:nth-of-type(2) [role=option]").nth(most).click();
-await text.selectOption(".paths-pane select", "missed");
-await text.focus(".paths-pane [role=listbox]");
-await text.keyboard.press("Home");
+await text.locator("#overview .panel:nth-of-type(4) [role=option]").first().click();
 await take(text, "missed-path");
 await text.context().close();
 

@@ -8,9 +8,11 @@ use std::io::Read;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
+use holloway_analysis::deciding::deciding_edges;
 use holloway_analysis::increments::{Increment, Increments};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::{LookAhead, Sequitur, Terminal, Trace};
+use holloway_analysis::trail::is_choice;
 use holloway_analysis::{CountBasis, RunProfile};
 use holloway_format::{Count, ImageMap};
 use holloway_report::html::{Subject, page};
@@ -136,6 +138,54 @@ fn the_increments_of_a_page_are_those_of_the_chords() {
         }
     }
     assert!(chords > 0);
+}
+
+#[test]
+fn lists_of_paths_name_the_decision_that_decides_each() {
+    let run = slide_run();
+    let function = &run.functions[0];
+    let is_decision = |edge: u32| is_choice(function.map.edges[edge as usize].outcome);
+    let deciding = deciding_edges(function, &is_decision);
+    let document = document(&page_of(&run, &Nothing));
+    let wired: Vec<i64> = deciding
+        .iter()
+        .map(|edge| edge.map_or(-1, i64::from))
+        .collect();
+    assert_eq!(document[1]["deciding"], Value::from(wired));
+    let hot = &document[0]["hot"];
+    let numbers = hot["numbers"].as_array().unwrap();
+    assert_eq!(numbers.len(), function.counts.len());
+    for (number, route) in numbers.iter().zip(hot["routes"].as_array().unwrap()) {
+        let mut paths = function.counts.iter().zip(&deciding);
+        let (_, edge) = paths
+            .find(|((id, _), _)| number.as_u64() == Some(id.0))
+            .unwrap();
+        let edge = edge.unwrap() as usize;
+        let words = document[1]["words"][edge].as_str().unwrap();
+        let line = function.map.edges[edge].place.unwrap().line;
+        let route = route.as_str().unwrap();
+        assert!(route.ends_with(&format!(", {line} → {words}")), "{route}");
+    }
+}
+
+/// The paths of the slides: ACDF ran 90 times, ACDEF 60, ABCDEF 100, and ABDF 20. The edge counts
+/// predict ACDEF 150 times, ABCDF 100, ABDF 10, and ABDEF 10.
+#[test]
+fn the_missed_paths_are_those_that_are_predicted_too_rarely() {
+    let run = slide_run();
+    let head = document(&page_of(&run, &Nothing)).remove(0);
+    let missed = &head["missed"];
+    assert_eq!(missed["counts"], serde_json::json!([100, 90]));
+    assert_eq!(missed["predicted"], serde_json::json!([0, 0]));
+    assert_eq!(missed["instructions"], serde_json::json!([13, 6]));
+    assert_eq!(missed["all"], 2);
+    // Of ABDF, with 8 instructions, 10 executions are missed.
+    let instructions = 100 * 13 + 90 * 6 + 10 * 8;
+    assert_eq!(
+        head["functions"]["missed_instructions"],
+        serde_json::json!([instructions])
+    );
+    assert_eq!(head["functions"]["predicted"], serde_json::json!([60 + 10]));
 }
 
 #[test]

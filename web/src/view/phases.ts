@@ -55,7 +55,7 @@ export class PhasesView {
         "section",
         { class: "panel", "aria-label": "Functions" },
         this.title,
-        columns("share", "", "", "function and hottest lines"),
+        columns("of phase", "", "", "function and hottest lines"),
         this.functions.root,
         this.detectors,
       ),

@@ -6,7 +6,7 @@ import type { Profile } from "../data/profile";
 import type { TracesWire } from "../data/traces";
 import type { Reader } from "../model/function";
 import type { Occurrences } from "../model/occurrences";
-import { route } from "../model/route";
+import { routeParts, words } from "../model/route";
 import { Trace, type Event, type HotSequence, type Window } from "../model/trace";
 import { bar, columns, number } from "./cells";
 import { button, element } from "./dom";
@@ -425,7 +425,7 @@ export class TraceView {
     const event = this.trace!.events[terminal];
     if (event?.sort !== "path") return "";
     const fn = this.trace!.wire.functions[event.fn]!;
-    return fn < 0 ? "" : route(this.reader.function(fn), BigInt(event.path));
+    return fn < 0 ? "" : words(routeParts(this.reader.function(fn), BigInt(event.path)));
   }
 }
 

@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
+use holloway_analysis::Function;
+use holloway_analysis::deciding::deciding_edges;
 use holloway_analysis::directions::{Destination, Directions};
+use holloway_analysis::trail::is_choice;
 use holloway_format::FunctionMap;
 
 use crate::places::is_library;
@@ -40,6 +43,15 @@ impl<'a> Branches<'a> {
             cwd,
             directions: Directions::new(map, is_library),
         }
+    }
+
+    /// By path that ran: the edge that it takes at the [decision that decides
+    /// it](holloway_analysis::deciding). A check that passes is no decision.
+    pub(crate) fn deciding(&self, function: &Function) -> Vec<Option<u32>> {
+        deciding_edges(function, &|edge| {
+            is_choice(self.map.edges[edge as usize].outcome)
+                && self.destination(edge) != Destination::GoesOn
+        })
     }
 
     /// Where control goes along an edge.

@@ -231,10 +231,10 @@ function checkExplanation(fn, name, text) {
   const isExplained = blocks.some((_, at) => {
     if (at === 0) return false;
     const ran = sum(fn.paths.filter((path) => beginsAlike(path, at + 1)));
-    const whole = text.includes("executions that begin like this path")
-      ? sum(fn.paths.filter((path) => beginsAlike(path, at)))
-      : sum(fn.paths.filter((path) => takes(path, at)));
-    return numbers.includes(ran) && numbers.includes(whole);
+    const arrived = sum(fn.paths.filter((path) => beginsAlike(path, at)));
+    const taken = sum(fn.paths.filter((path) => takes(path, at)));
+    const hasTaken = numbers.includes(taken) || !text.includes("to other paths");
+    return numbers.includes(ran) && numbers.includes(arrived) && hasTaken;
   });
   assert.ok(text.startsWith("Edge counts see this branch alone: ") && isExplained, text);
 }

@@ -119,16 +119,16 @@ export function explanation(graph: Graph, wrong: Misprediction): string {
   const alone =
     `Edge counts see this branch alone: ${other} ${graph.share(expected.number)}, ` +
     `${here} ${graph.share(edge.number)}.`;
+  const alike =
+    `${grouped(arrived)} executions that begin like this path, ${grouped(ran)} ` +
+    `(${wholePercent(ran, arrived)}) take this way; the prediction has ${few}`;
   // The branch alone goes the other way, and these paths do not.
-  if (otherTaken! > taken! && 2n * ran > arrived) {
-    return (
-      `${alone} But of ${grouped(arrived)} executions that begin like this path, ` +
-      `${grouped(ran)} (${wholePercent(ran, arrived)}) take this way; the prediction has ${few}.`
-    );
-  }
+  if (otherTaken! > taken! && 2n * ran > arrived) return `${alone} But of ${alike}.`;
+  // Other paths take this way, too.
+  const most = predicted === 0n ? "" : "most of ";
   return (
-    `${alone} Of ${grouped(taken!)} executions that take this way, ` +
-    `${grouped(ran)} begin like this path; the prediction gives it ${few}.`
+    `${alone} Of ${alike}, and gives ${most}this way's ${grouped(taken!)} executions ` +
+    `to other paths.`
   );
 }
 

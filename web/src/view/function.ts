@@ -30,9 +30,8 @@ const PAIRINGS: Record<Pairing, string> = {
 };
 
 const DECIDES =
-  "The decision that decides the path: of the branches on the path, the one that splits the most " +
-  "work. Much work gets there and is divided evenly between the ways. " +
-  "The share is that of all executions of the branch.";
+  "Of the branches on this path, this one splits the most work: " +
+  "more instructions get there and are divided more evenly.";
 const LEAVES = "The first decision of this path after which no path ran.";
 const MISPREDICTED =
   "The first decision at which the edge counts predict less than half of the executions of the " +
@@ -298,6 +297,8 @@ export class FunctionView {
         ),
       );
     }
+    if (deciding >= 0 && !wrong && path.index >= 0)
+      notes.push(element("span", { class: "why" }, DECIDES));
     if (wrong) {
       const at = wrong.edge.kind === DagKind.Start ? "" : line(wrong.edge.number);
       notes.push(

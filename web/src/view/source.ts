@@ -49,8 +49,9 @@ export class SourcePane {
   private expectedLine = 0;
   /** By file of the function: its name, as short as possible. */
   private shortNames = new Map<number, string>();
-  /** By line of the file: the steps on it, and whether the line only calls their inlined code. */
-  private lit = new Map<number, { steps: number[]; isCall: boolean }>();
+  /** By line of the file: the steps on it, and in code that was inlined into it, and the steps on it
+   * alone. */
+  private lit = new Map<number, { steps: number[]; own: number[] }>();
 
   constructor(
     private readonly reader: Reader,
@@ -150,9 +151,9 @@ export class SourcePane {
     this.steps.forEach((step, index) => {
       graph.frames(step.place).forEach((frame, depth) => {
         if (graph.scopes[frame.scope]!.file !== this.file || frame.line === 0) return;
-        const known = this.lit.get(frame.line) ?? { steps: [], isCall: true };
+        const known = this.lit.get(frame.line) ?? { steps: [], own: [] };
         if (known.steps[known.steps.length - 1] !== index) known.steps.push(index);
-        known.isCall &&= depth > 0;
+        if (depth === 0) known.own.push(index);
         this.lit.set(frame.line, known);
       });
     });
@@ -178,7 +179,7 @@ export class SourcePane {
     if (line === 0) return "gap";
     const isCurrent = lit?.steps.includes(this.step) ?? false;
     const isNever = this.source!.counts.get(line) === 0n;
-    const name = lit !== undefined && (lit.isCall ? "lit-call" : "lit");
+    const name = lit !== undefined && (lit.own.length === 0 ? "lit-call" : "lit");
     const isExpected = line === this.expectedLine;
     return classNames(name, isCurrent && "current", isNever && "never", isExpected && "expected");
   }
@@ -191,7 +192,6 @@ export class SourcePane {
     const isCompared = before !== undefined;
     const lit = this.lit.get(line);
     const order = lit?.steps.map((step) => step + 1) ?? [];
-    const chips = order.length > 3 ? `${order.slice(0, 2).join(",")}…` : order.join(",");
     return [
       element(
         "span",
@@ -211,7 +211,7 @@ export class SourcePane {
       element(
         "span",
         { class: "order", title: order.length > 0 ? `Step ${order.join(", ")}` : "" },
-        chips,
+        numbered(order),
       ),
       element(
         "code",
@@ -229,7 +229,7 @@ export class SourcePane {
   /** What the path decides on a line, and what the edge counts predict there. */
   private outcomes(line: number): HTMLElement {
     const lit = this.lit.get(line);
-    const steps = lit && !lit.isCall ? lit.steps.map((step) => this.steps[step]!) : [];
+    const steps = (lit?.own ?? []).map((step) => this.steps[step]!);
     const words = new Set(steps.map((step) => outcome(this.fn!.graph, step)).filter(Boolean));
     const has = (edge: number): boolean => steps.some(({ decisions }) => decisions.includes(edge));
     const { deciding, mispredicted, expected } = this.marked;
@@ -251,7 +251,7 @@ export class SourcePane {
     return element(
       "span",
       { class: "edges-predict", title: words },
-      this.expectedLine > 0 ? "◆" : `◆ ${words}`,
+      this.expectedLine > 0 ? "◆" : `◆ edges: ${expected}`,
     );
   }
 
@@ -332,6 +332,15 @@ export class SourcePane {
     this.window.style.top = percent(scrollTop);
     this.window.style.height = percent(clientHeight);
   }
+}
+
+/** Numbers in ascending order, in a few characters: `3`, `3,7`, `3–5`, `3,…`. */
+function numbered(numbers: number[]): string {
+  const [first, last] = [numbers[0], numbers[numbers.length - 1]];
+  if (first === undefined || last === undefined) return "";
+  if (numbers.length === 1) return `${first}`;
+  if (last - first === numbers.length - 1) return `${first}–${last}`;
+  return numbers.length === 2 ? `${first},${last}` : `${first},…`;
 }
 
 /** How the count of a line differs from the baseline. */

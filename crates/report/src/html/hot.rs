@@ -24,7 +24,7 @@ const SHARES: [u64; 3] = [50, 90, 99];
 pub(super) struct HotPaths {
     functions: Vec<usize>,
     numbers: Vec<Exact>,
-    /// The lines of each path, and the decision that decides it: `lines 12–30, 19 → line 22`.
+    /// The decision that decides each path, and its lines: `19 → line 22, in lines 12–30`.
     routes: Vec<String>,
     counts: Vec<Exact>,
     instructions: Vec<Exact>,
@@ -107,7 +107,7 @@ impl<'a> Routes<'a> {
     }
 }
 
-/// The lines of a path, and its decision on this edge.
+/// The decision of a path on this edge, and its lines.
 fn route(
     function: &Function,
     branches: &Branches<'_>,
@@ -126,7 +126,7 @@ fn route(
     let place = function.map.edges[edge as usize].place;
     let at = place.map_or(String::new(), |place| format!("{} ", place.line));
     let word = branches.word(place, &branches.destination(edge));
-    format!("{lines}, {at}→ {word}")
+    format!("{at}→ {word}, in {lines}")
 }
 
 /// How many of the hottest paths of these functions make up each share.

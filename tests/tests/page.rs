@@ -154,6 +154,45 @@ fn record_trace(folder: &Path) {
     );
     json("phases.json", &["phases"]);
     holloway(&["report", "traced", "--html", "trace.html"]);
+    record_traced_baseline(folder);
+}
+
+/// Traces another version of the program, which sorts in fewer passes, and writes its reports and the
+/// pages of both runs into the folder.
+fn record_traced_baseline(folder: &Path) {
+    let source = PHASED.replace("pass < 4", "pass < 3");
+    std::fs::write(folder.join("sorted.c"), source).unwrap();
+    let holloway = |words: &[&str]| {
+        let mut command = holloway_command(words);
+        run_ok(command.current_dir(folder)).unwrap()
+    };
+    let options = [
+        "--collect",
+        "trace",
+        "-O2",
+        "-g",
+        "sorted.c",
+        "-o",
+        "sorted",
+    ];
+    holloway(&[&["cc"][..], &options].concat());
+    holloway(&["run", "--no-report", "-o", "sorted-run", "--", "./sorted"]);
+    let json = |file: &str, words: &[&str]| {
+        let report = holloway(&[words, &["sorted-run", "--format", "json"]].concat());
+        std::fs::write(folder.join(file), report.stdout).unwrap();
+    };
+    json("before-stats.json", &["trace", "stats"]);
+    json("before-report.json", &["report", "--view", "paths"]);
+    json("before-phases.json", &["phases"]);
+    let traced = holloway(&["report", "traced", "--view", "paths", "--format", "json"]);
+    std::fs::write(folder.join("traced-report.json"), traced.stdout).unwrap();
+    for (page, baseline) in [
+        ("trace-compared.html", "sorted-run"),
+        ("trace-same.html", "traced"),
+    ] {
+        let page = ["report", "traced", "--html", page, "--baseline", baseline];
+        holloway(&page);
+    }
 }
 
 /// Builds and runs another version of the program, as the baseline of a page, and writes the reports

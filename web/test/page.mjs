@@ -823,6 +823,101 @@ async function checkComparedStreams() {
   await tab.context().close();
 }
 
+/** The views of traces and phases have the figures of the baseline. */
+async function checkComparedTraces() {
+  let tab = await open("trace-compared.html");
+  const [now] = json("trace-stats.json").streams;
+  const [before] = json("before-stats.json").streams;
+  await tab.evaluate(() => (location.hash = "!traces"));
+  await tab.waitForSelector("#traces:not([hidden])");
+  const about = await tab.textContent(".trace-about .baseline");
+  for (const [number, noun] of [
+    [before.events, "events"],
+    [before.answer.paths, "path executions"],
+    [before.answer.instructions, "instructions"],
+  ])
+    assert.ok(about.includes(`${grouped(number)} ${noun} (`), `${noun}: ${about}`);
+  assert.ok(now.events > before.events);
+  // The sums of functions are those of the reports of counts.
+  const sums = (file) =>
+    new Map(
+      json(file).functions.map(({ name, paths }) => [
+        name,
+        paths.reduce((sum, { count, instructions }) => sum + count * instructions, 0),
+      ]),
+    );
+  const [own, others] = [sums("traced-report.json"), sums("before-report.json")];
+  const titles = await tab.$$eval(".timeline-name:not(.mark-row)", (all) =>
+    all.map((each) => each.title).filter((title) => title.includes("baseline")),
+  );
+  assert.ok(titles.length >= 4, titles.join());
+  for (const title of titles) {
+    const name = title.split(":")[0];
+    assert.equal(
+      title,
+      `${name}: ${grouped(own.get(name))} instructions in the trace, ` +
+        `${grouped(others.get(name))} in the baseline`,
+    );
+  }
+  await checkAccessibility(tab, "the trace of two runs");
+
+  const report = json("phases.json");
+  const phases = json("before-phases.json");
+  await tab.evaluate(() => (location.hash = "!phases"));
+  await tab.waitForSelector("#phases:not([hidden])");
+  const totals = await tab.textContent(".phase-head .baseline");
+  assert.ok(totals.includes(`${grouped(phases.phases.length)} phase`), totals);
+  const order = phases.phases
+    .flatMap(({ phase, segments }) => segments.map(({ from }) => [from, phase]))
+    .sort(([a], [b]) => a - b)
+    .map(([, phase]) => phase);
+  assert.equal(
+    await tab.getAttribute(".phase-order.before", "aria-label"),
+    `The phases of the baseline in order: ${order.join(" ")}`,
+  );
+  for (const [index, { functions }] of report.phases.entries()) {
+    await tab.locator(".phases [role=option]").nth(index).click();
+    const detail = await tab.locator(".phases [role=option] .detail").nth(index).textContent();
+    const letter = / · baseline phase (\w), /.exec(detail)[1];
+    const other = phases.phases.find(({ phase }) => phase === letter);
+    const titles = await tab.$$eval(".phases .panel:nth-of-type(3) .change", (all) =>
+      all.map((each) => each.title),
+    );
+    const count = (list, name) => list.find((each) => each.function === name)?.instructions ?? 0;
+    assert.deepEqual(
+      titles,
+      functions.map(
+        ({ function: name, instructions }) =>
+          `${grouped(instructions)} instructions, ` +
+          `${grouped(count(other.functions, name))} in the baseline`,
+      ),
+    );
+  }
+  await checkAccessibility(tab, "the phases of two runs");
+  await tab.context().close();
+
+  // A run is the same as itself.
+  tab = await open("trace-same.html");
+  await tab.evaluate(() => (location.hash = "!traces"));
+  await tab.waitForSelector("#traces:not([hidden])");
+  const changes = await tab.$$eval("#traces .change", (all) => all.map((each) => each.textContent));
+  assert.ok(changes.length > 5 && changes.every((text) => text === "same"), changes.join());
+  const hot = await tab.$$eval(".hot [role=option] .number", (all) =>
+    all.map((each) => each.title),
+  );
+  assert.ok(hot.some((title) => title.endsWith("in the baseline")));
+  await tab.evaluate(() => (location.hash = "!phases"));
+  const alike = await tab.$$eval(".phases .panel:nth-of-type(2) .detail", (all) =>
+    all.map((each) => each.textContent).filter((text) => text.includes("baseline")),
+  );
+  assert.equal(alike.length, report.phases.length);
+  for (const [index, text] of alike.entries()) {
+    const { phase } = report.phases[index];
+    assert.ok(text.startsWith(`same · baseline phase ${phase}, 100.0 % alike`), text);
+  }
+  await tab.context().close();
+}
+
 /** A page without functions that ran has an overview and no view of a function. */
 async function checkNothingRan() {
   const tab = await open("never.html");
@@ -877,6 +972,7 @@ try {
   await checkSamples();
   await checkComparison();
   await checkComparedStreams();
+  await checkComparedTraces();
   assert.deepEqual(faults, []);
 } finally {
   await browser.close();

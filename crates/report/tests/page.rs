@@ -15,7 +15,7 @@ use holloway_analysis::trace::{LookAhead, Sequitur, Terminal, Trace};
 use holloway_analysis::trail::is_choice;
 use holloway_analysis::{CountBasis, RunProfile};
 use holloway_format::{Count, ImageMap};
-use holloway_report::html::{Subject, page};
+use holloway_report::html::{Baseline, Subject, page};
 use holloway_report::source::Nothing;
 use holloway_report::trace::{Cost, HotQuestion, Method, MinCost, Question, Run, Stream};
 use holloway_report::{Options, Source, View, json};
@@ -299,6 +299,60 @@ fn traced_slide(image: &ImageMap) -> Trace {
         terminals,
         grammar: sequitur.finish(),
     }
+}
+
+#[test]
+fn a_trace_that_is_its_own_baseline_has_equal_counts() {
+    let map = image("slide", vec![module("slide.c", vec![slide()])]);
+    let (code, trace) = (Code::new(&map), traced_slide(&map));
+    let short = Trace {
+        terminals: trace.terminals.clone(),
+        grammar: Sequitur::new(LookAhead::One).finish(),
+    };
+    let stream = |trace| Stream {
+        image: "slide",
+        process: 7,
+        thread: 8,
+        nth: None,
+        code: &code,
+        trace,
+        part: None,
+        file_bytes: None,
+        checked: None,
+        damage: &[],
+    };
+    let run = slide_run();
+    let compared = |now: &[Stream<'_>], before: &[Stream<'_>]| {
+        let baseline = Baseline {
+            title: "before",
+            run: &run,
+            loops: None,
+            variation: None,
+            samples: None,
+            traces: before,
+            phases: None,
+        };
+        let subject = Subject {
+            traces: now,
+            baseline: Some(baseline),
+            ..Subject::default()
+        };
+        let document = document(&page_with(&run, &Nothing, &subject));
+        document.last().unwrap()["traces"].clone()
+    };
+    // The longest traces are compared, and the second longest have no counterpart.
+    let traces = compared(&[stream(&short), stream(&trace)], &[stream(&trace)]);
+    let before = &traces[0]["before"];
+    assert_eq!(before["stats"], traces[0]["stats"]);
+    assert_eq!(before["instructions"], traces[0]["instructions"]);
+    assert_eq!(before["hot"], traces[0]["hot"]["counts"]);
+    assert!(!before["hot"].as_array().unwrap().is_empty());
+    assert_eq!(traces[1]["before"], Value::Null);
+    let traces = compared(&[stream(&trace)], &[stream(&short)]);
+    let before = &traces[0]["before"];
+    assert_eq!(before["instructions"], serde_json::json!([0]));
+    let hot = before["hot"].as_array().unwrap();
+    assert!(!hot.is_empty() && hot.iter().all(|count| *count == 0));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 // The records of the document, as crates/report/src/html writes them.
 
 import type { Wire } from "./numbers";
-import type { PhasesWire } from "./phases";
+import type { ComparedPhasesWire } from "./phases";
 import type { LoopsDocument, SamplesDocument, VariationDocument } from "./streams";
 import type { TracesWire } from "./traces";
 
@@ -144,7 +144,7 @@ export interface Parts {
   variation: StreamWire<VariationDocument>;
   samples: StreamWire<SamplesDocument>;
   traces: TracesWire;
-  phases: PhasesWire;
+  phases: ComparedPhasesWire;
 }
 
 /** A document of the run, and the same of its baseline. */

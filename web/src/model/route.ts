@@ -11,7 +11,7 @@ export interface RoutePart {
   text: string;
 }
 
-/** The start and the decisions of a path that `keeps` accepts. */
+/** The decisions of a path that `keeps` accepts, and then its start. */
 export function routeParts(
   { graph, paths }: RanFunction,
   number: bigint,
@@ -19,8 +19,10 @@ export function routeParts(
 ): RoutePart[] {
   const isNamed = (edge: DagEdge): boolean =>
     edge.kind === DagKind.Start || (graph.isDecided(edge.from) && graph.isShown(edge.number));
-  return paths
-    .edgesOf(number)
+  const [first, ...rest] = paths.edgesOf(number);
+  if (!first) return [];
+  const ordered = first.kind === DagKind.Start ? [...rest, first] : [first, ...rest];
+  return ordered
     .filter((edge) => keeps(edge) && isNamed(edge))
     .map((edge) => {
       if (edge.kind === DagKind.Start) return { edge, text: label(graph, edge) };

@@ -233,10 +233,11 @@ export class SourcePane {
     const words = new Set(steps.map((step) => outcome(this.fn!.graph, step)).filter(Boolean));
     const has = (edge: number): boolean => steps.some(({ decisions }) => decisions.includes(edge));
     const { deciding, mispredicted, expected } = this.marked;
+    const text = [...words].join("; ");
     return element(
       "span",
-      { class: "outcome" },
-      [...words].join("; "),
+      { class: "outcome", title: text || null },
+      text,
       has(deciding) && element("span", { class: "decides" }, "decides"),
       expected && has(mispredicted) && this.misprediction(expected.words),
       line === this.expectedLine &&

@@ -194,7 +194,7 @@ fn words(branches: &Branches<'_>) -> Vec<String> {
     let word = |(number, edge): (u32, &EdgeMap)| match edge.kind {
         EdgeKind::Exit => "left in a call".to_owned(),
         EdgeKind::Plain | EdgeKind::Pinned | EdgeKind::Cut if is_choice(edge.outcome) => {
-            branches.word(edge.place, &branches.destination(number))
+            branches.for_user(number).1
         }
         EdgeKind::Plain | EdgeKind::Pinned | EdgeKind::Cut => end_word(edge.outcome).to_owned(),
     };

@@ -123,9 +123,8 @@ fn route(
     let Some(edge) = deciding else {
         return lines;
     };
-    let place = function.map.edges[edge as usize].place;
+    let (place, word) = branches.for_user(edge);
     let at = place.map_or(String::new(), |place| format!("{} ", place.line));
-    let word = branches.word(place, &branches.destination(edge));
     format!("{at}→ {word}, in {lines}")
 }
 

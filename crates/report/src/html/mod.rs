@@ -41,6 +41,8 @@ mod parts;
 mod phases;
 mod subject;
 mod trace;
+mod trace_before;
+mod trace_stats;
 
 use std::io;
 

@@ -9,9 +9,9 @@ use holloway_analysis::Function;
 use holloway_analysis::deciding::deciding_edges;
 use holloway_analysis::directions::{Destination, Directions};
 use holloway_analysis::trail::is_choice;
-use holloway_format::FunctionMap;
+use holloway_format::{FunctionMap, Place};
 
-use crate::places::is_library;
+use crate::places::{inlined_at, is_library};
 
 /// The branches of a function. [`outcome`](super::outcome) puts the decisions at these branches
 /// into words.
@@ -52,6 +52,14 @@ impl<'a> Branches<'a> {
             is_choice(self.map.edges[edge as usize].outcome)
                 && self.destination(edge) != Destination::GoesOn
         })
+    }
+
+    /// The place of an edge's branch in the user's code, and where control goes along the edge. Library
+    /// code has the place that it was inlined into, so its own lines have the name of their file.
+    pub(crate) fn for_user(&self, edge: u32) -> (Option<Place>, String) {
+        let place = self.map.edges[edge as usize].place;
+        let place = place.map(|place| inlined_at(self.map, place).unwrap_or(place));
+        (place, self.word(place, &self.destination(edge)))
     }
 
     /// Where control goes along an edge.

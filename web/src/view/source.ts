@@ -120,8 +120,22 @@ export class SourcePane {
     const row = Math.max(0, this.source?.rowOf(line) ?? 0);
     if (isNew) this.rows.center(row);
     else this.rows.reveal(row, true);
+    this.revealCode(row);
     this.moveWindow();
     this.drawFrames(path, current);
+  }
+
+  /** Scrolls to the beginning of a line's code, if the line is wider than the pane. */
+  private revealCode(row: number): void {
+    const { root } = this.rows;
+    const line = root.querySelector<HTMLElement>(`[data-row="${row}"]`);
+    const code = line?.querySelector("code");
+    if (!line || !code) return;
+    const end = code.offsetLeft + code.offsetWidth + (line.lastElementChild?.clientWidth ?? 0);
+    const { text } = this.source!.lines[row]!;
+    const indent = text.search(/\S/) / Math.max(1, text.length);
+    const isWider = end > root.clientWidth;
+    root.scrollLeft = isWider ? Math.max(0, indent * code.offsetWidth - 2 * ROW) : 0;
   }
 
   private listFiles(fn: RanFunction): void {
@@ -237,8 +251,8 @@ export class SourcePane {
     return element(
       "span",
       { class: "outcome", title: text || null },
-      text,
       has(deciding) && element("span", { class: "decides" }, "decides"),
+      text,
       expected && has(mispredicted) && this.misprediction(expected.words),
       line === this.expectedLine &&
         element("span", { class: "edges-predict" }, "◆ edges predict this"),
@@ -325,9 +339,11 @@ export class SourcePane {
     this.moveWindow();
   }
 
-  /** Shows on the strip which part of the file is visible. */
+  /** Shows on the strip which part of the file is visible, and tells the style how far it is scrolled
+   * sideways. */
   private moveWindow(): void {
-    const { scrollTop, clientHeight } = this.rows.root;
+    const { scrollTop, scrollLeft, clientHeight } = this.rows.root;
+    this.rows.root.style.setProperty("--scrolled", `${scrollLeft}px`);
     const whole = Math.max(clientHeight, (this.source?.lines.length ?? 0) * ROW);
     const percent = (part: number): string => `${((100 * part) / whole).toFixed(2)}%`;
     this.window.style.top = percent(scrollTop);

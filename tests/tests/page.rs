@@ -154,6 +154,45 @@ fn record_trace(folder: &Path) {
     );
     json("phases.json", &["phases"]);
     holloway(&["report", "traced", "--html", "trace.html"]);
+    record_traced_baseline(folder);
+}
+
+/// Traces another version of the program, which sorts in fewer passes, and writes its reports and the
+/// pages of both runs into the folder.
+fn record_traced_baseline(folder: &Path) {
+    let source = PHASED.replace("pass < 4", "pass < 3");
+    std::fs::write(folder.join("sorted.c"), source).unwrap();
+    let holloway = |words: &[&str]| {
+        let mut command = holloway_command(words);
+        run_ok(command.current_dir(folder)).unwrap()
+    };
+    let options = [
+        "--collect",
+        "trace",
+        "-O2",
+        "-g",
+        "sorted.c",
+        "-o",
+        "sorted",
+    ];
+    holloway(&[&["cc"][..], &options].concat());
+    holloway(&["run", "--no-report", "-o", "sorted-run", "--", "./sorted"]);
+    let json = |file: &str, words: &[&str]| {
+        let report = holloway(&[words, &["sorted-run", "--format", "json"]].concat());
+        std::fs::write(folder.join(file), report.stdout).unwrap();
+    };
+    json("before-stats.json", &["trace", "stats"]);
+    json("before-report.json", &["report", "--view", "paths"]);
+    json("before-phases.json", &["phases"]);
+    let traced = holloway(&["report", "traced", "--view", "paths", "--format", "json"]);
+    std::fs::write(folder.join("traced-report.json"), traced.stdout).unwrap();
+    for (page, baseline) in [
+        ("trace-compared.html", "sorted-run"),
+        ("trace-same.html", "traced"),
+    ] {
+        let page = ["report", "traced", "--html", page, "--baseline", baseline];
+        holloway(&page);
+    }
 }
 
 /// Builds and runs another version of the program, as the baseline of a page, and writes the reports
@@ -241,6 +280,29 @@ fn record_samples(folder: &Path) {
     holloway(&["report", "watched", "--html", "samples.html"]);
 }
 
+/// Builds and runs a program with code from two files of one name.
+fn record_names(folder: &Path) {
+    for (name, limit) in [("near", 10), ("far", 1000)] {
+        std::fs::create_dir(folder.join(name)).unwrap();
+        let text = format!(
+            "static inline int {name}(int x) {{\n    if (x > {limit})\n        sink = x;\n    \
+             return sink;\n}}\n"
+        );
+        std::fs::write(folder.join(name).join("limit.h"), text).unwrap();
+    }
+    let text = "static volatile int sink;\n#include \"near/limit.h\"\n#include \"far/limit.h\"\n\
+                __attribute__((noinline)) int work(int x) { return near(x) + far(x); }\n\
+                int main(int count, char **words) { return work(count) > 2000; }\n";
+    std::fs::write(folder.join("names.c"), text).unwrap();
+    let holloway = |words: &[&str]| {
+        let mut command = holloway_command(words);
+        run_ok(command.current_dir(folder)).unwrap()
+    };
+    holloway(&["cc", "-O2", "-g", "names.c", "-o", "names"]);
+    holloway(&["run", "--no-report", "-o", "names-run", "--", "./names"]);
+    holloway(&["report", "names-run", "--html", "names.html"]);
+}
+
 /// Builds and runs the program, and writes its reports into the folder.
 fn record(folder: &Path) {
     std::fs::write(folder.join("app.c"), SOURCE).unwrap();
@@ -283,6 +345,7 @@ fn a_page_shows_what_the_report_says() {
     record_trace(folder.path());
     record_samples(folder.path());
     record_comparison(folder.path());
+    record_names(folder.path());
     node(&["test/page.mjs", folder.path().to_str().unwrap()]);
     take_pictures(folder.path());
 }

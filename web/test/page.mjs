@@ -178,7 +178,7 @@ async function checkMarks(tab, fn) {
   );
   const phantoms = await tab.$$eval(".paths-pane .row", (all) =>
     all
-      .filter((row) => row.querySelector(".share-cell").textContent === "◆ never ran")
+      .filter((row) => row.querySelector(".share-cell").textContent === "never ran")
       .map((row) => row.querySelector(".name b").textContent),
   );
   assert.equal(phantoms.length, rows.length - fn.paths.length);
@@ -197,7 +197,13 @@ async function checkMarks(tab, fn) {
   for (const [path, mark, count] of rows) {
     await show(tab, `${encodeURIComponent(fn.name)}/${path}`);
     const isMarked = (await tab.locator(".unexpected-note").count()) === 1;
+    assert.equal(await tab.locator(".edge.expected").count(), isMarked ? 1 : 0, path);
     if (isMarked) {
+      checkExplanation(fn, path, await tab.textContent(".why"));
+      const arms = await tab.$$eval(".source-pane .row.expected .edges-predict", (all) =>
+        all.map((each) => each.textContent),
+      );
+      assert.deepEqual(arms, ["◆ edges predict this"], path);
       const line = /line (\d+)/.exec(await tab.textContent(".unexpected-note"))[1];
       const outcome = await tab.textContent(".source-pane .row.current .outcome");
       assert.match(outcome, /^→ .* \(\d+ %\)/);
@@ -208,6 +214,196 @@ async function checkMarks(tab, fn) {
     if (isMarked && Number(count.replaceAll(",", "")) > 1000)
       assert.equal(await tab.locator(".node.unexpected.on-path").count(), 1, path);
   }
+}
+
+/** The numbers of an explanation are sums of the report's paths: those that begin alike, and those
+ * that take the same way. */
+function checkExplanation(fn, name, text) {
+  const { blocks } = fn.paths.find(({ id }) => `p${id}` === name);
+  const numbers = [...text.matchAll(/[\d,]*\d(?! ?%)/g)].map(([each]) =>
+    Number(each.replaceAll(",", "")),
+  );
+  const sum = (paths) => paths.reduce((total, { count }) => total + count, 0);
+  const beginsAlike = (path, length) =>
+    blocks.slice(0, length).every((block, index) => path.blocks[index] === block);
+  const takes = ({ blocks: other }, at) =>
+    other.some((block, index) => block === blocks[at - 1] && other[index + 1] === blocks[at]);
+  const isExplained = blocks.some((_, at) => {
+    if (at === 0) return false;
+    const ran = sum(fn.paths.filter((path) => beginsAlike(path, at + 1)));
+    const arrived = sum(fn.paths.filter((path) => beginsAlike(path, at)));
+    const taken = sum(fn.paths.filter((path) => takes(path, at)));
+    const hasTaken = numbers.includes(taken) || !text.includes("to other paths");
+    return numbers.includes(ran) && numbers.includes(arrived) && hasTaken;
+  });
+  assert.ok(text.startsWith("Edge counts see this branch alone: ") && isExplained, text);
+}
+
+/** A path opens at the decision with the largest split: by the definition, on the report's paths. */
+async function checkDeciding(tab, fn) {
+  const weight = ({ count, instructions }) => count * instructions;
+  const splits = fn.paths[0].blocks.slice(1).map((_, index) => {
+    const blocks = fn.paths[0].blocks.slice(0, index + 1);
+    const alike = fn.paths.filter((path) => blocks.every((each, at) => path.blocks[at] === each));
+    const ways = new Map();
+    for (const path of alike) {
+      const next = path.blocks[index + 1];
+      ways.set(next, (ways.get(next) ?? 0) + weight(path));
+    }
+    const whole = [...ways.values()].reduce((a, b) => a + b, 0);
+    return [...ways.values()].reduce((sum, each) => sum + each * Math.log2(whole / each), 0);
+  });
+  const largest = splits.indexOf(Math.max(...splits));
+  await show(tab, `${encodeURIComponent(fn.name)}/p${fn.paths[0].id}`);
+  const note = tab.locator(".deciding-note");
+  assert.match(await note.textContent(), /^Decided on line \d+ → .* \(\d+ %\)$/);
+  await note.click();
+  assert.equal(
+    await tab.textContent(".block.current .block-name"),
+    `b${fn.paths[0].blocks[largest]}`,
+    splits.join(),
+  );
+  assert.equal(await tab.textContent(".source-pane .row.current .decides"), "decides");
+  const line = /line (\d+)/.exec(await note.textContent())[1];
+  assert.deepEqual(await litLines(tab, "current"), [Number(line)]);
+}
+
+/** The paths of the overview that the edge counts miss: each leads to its mark. */
+async function checkMissedPaths(tab) {
+  await tab.keyboard.press("o");
+  const rows = await tab.$$eval("#overview .panel:nth-of-type(4) [role=option]", (all) =>
+    all.map((row) => [
+      row.querySelector("bdi").textContent,
+      row.querySelector(".detail").textContent.split(" ")[0],
+      row.querySelector(".missed").title,
+    ]),
+  );
+  assert.ok(rows.length > 1);
+  const weights = [];
+  for (const [row, [name, path, title]] of rows.entries()) {
+    const fn = report.functions.find((each) => each.name === name);
+    const { count, instructions } = fn.paths.find(({ id }) => `p${id}` === path);
+    const predicted = Number(/predict ([\d,]+)$/.exec(title)[1].replaceAll(",", ""));
+    assert.equal(title, `ran ${times(count)}, and edge counts predict ${grouped(predicted)}`);
+    assert.ok(2 * predicted < count, title);
+    weights.push((count - predicted) * instructions);
+    await tab.locator("#overview .panel:nth-of-type(4) [role=option]").nth(row).click();
+    assert.ok((await tab.textContent(".path-title")).startsWith(`${path} `));
+    assert.equal(await tab.locator(".unexpected-note").count(), 1);
+    await tab.keyboard.press("o");
+  }
+  assert.deepEqual(
+    weights,
+    [...weights].sort((a, b) => b - a),
+  );
+  await tab.selectOption(".overview-order", "missed");
+  const first = await tab.textContent("#overview .panel:nth-of-type(2) [role=option] bdi");
+  assert.equal(first, rows[0][0]);
+  await tab.selectOption(".overview-order", "share");
+}
+
+/** A box of the icicle leads to its decision: in the icicle, in the graph, and in the source. */
+async function checkIcicle(tab, fn) {
+  await show(tab, `${encodeURIComponent(fn.name)}/p${fn.paths[0].id}/0`);
+  const title = await tab.textContent(".path-title");
+  const boxes = tab.locator(".node.on-path:not(.narrow)");
+  const texts = await boxes.evaluateAll((all) => all.map((node) => node.textContent));
+  const decisions = texts
+    .map((text, index) => [/^◆?(\d+) → /.exec(text)?.[1], index])
+    .filter(([line]) => line);
+  assert.ok(decisions.length > 1, texts.join());
+  for (const [line, index] of decisions) {
+    await boxes.nth(index).click();
+    assert.equal(await tab.textContent(".path-title"), title);
+    assert.deepEqual(await litLines(tab, "current"), [Number(line)], texts[index]);
+    assert.equal(await tab.locator(".block.current").count(), 1);
+    const current = await tab.$$eval(".node.current", (all) => all.map((each) => each.textContent));
+    assert.ok(current.includes(texts[index]), `${texts[index]} in ${current.join()}`);
+  }
+  // A box that is not on the path shows another path, at the decision of the box.
+  const other = tab.locator(".node:not(.on-path):not(.narrow)").last();
+  const [, line] = /^◆?(\d+) → /.exec(await other.textContent());
+  await other.click();
+  assert.notEqual(await tab.textContent(".path-title"), title);
+  assert.deepEqual(await litLines(tab, "current"), [Number(line)]);
+}
+
+/** The rows of paths stay where they are, show their numbers, and do not repeat what they share. */
+async function checkRows(fn) {
+  const tab = await open("report.html", { viewport: { width: 1500, height: 620 } });
+  await show(tab, encodeURIComponent(fn.name));
+  const rows = tab.locator(".paths-pane [role=option]");
+  const top = () => tab.$eval(".paths-pane .rows", (list) => list.getBoundingClientRect().top);
+  const before = await top();
+  for (let row = 0; row < 4; row++) {
+    const scrolled = await tab.$eval(".paths-pane .rows", (list) => {
+      list.scrollTop = 11;
+      return list.scrollTop;
+    });
+    // A row that is not whole stays where it is, too.
+    await rows.nth(row).dispatchEvent("click");
+    assert.equal(await tab.getAttribute(".paths-pane .row.selected", "data-row"), String(row));
+    const now = await tab.$eval(".paths-pane .rows", (list) => list.scrollTop);
+    assert.deepEqual([now, await top()], [scrolled, before], `row ${row}`);
+  }
+  const cells = await tab.$$eval(".paths-pane .row", (all) =>
+    all.map((row) => ({
+      byEdges: row.children[2].textContent,
+      count: Number(row.children[1].title.replaceAll(",", "")),
+      sort: row.children[2].className,
+      title: row.children[2].title,
+      words: row.querySelector(".detail").textContent,
+      unseen: row.querySelector(".unseen")?.textContent ?? "",
+      whole: row.querySelector(".name").title,
+    })),
+  );
+  for (const { byEdges, count, sort, title, words, unseen, whole } of cells) {
+    assert.match(byEdges, /\d/);
+    const predicted = Number(/predict ([\d,]+)/.exec(title)[1].replaceAll(",", ""));
+    assert.equal(sort.includes("too-many"), predicted > count, title);
+    assert.equal(sort.includes("missed"), 2 * predicted < count, title);
+    assert.ok(whole.includes(words.replace("… ", "").split(", ").at(-1)), `${whole}: ${words}`);
+    assert.equal(words.startsWith("… "), unseen !== "", words);
+  }
+  assert.ok(cells.some(({ unseen }) => unseen !== ""));
+  // The step in view is in the middle of the source.
+  const [middle, step] = await tab.evaluate(() => {
+    const center = (name) => {
+      const { top, height } = document.querySelector(name).getBoundingClientRect();
+      return top + height / 2;
+    };
+    return [center(".source-pane .rows"), center(".source-pane .row.current")];
+  });
+  assert.ok(Math.abs(middle - step) < 60, `${middle}, ${step}`);
+  // The strip shows hot and cold places.
+  const shades = await tab.$eval(".strip canvas", (strip) => {
+    const { data } = strip.getContext("2d").getImageData(2, 0, 1, strip.height);
+    return new Set(data.filter((_, index) => index % 4 === 3)).size;
+  });
+  assert.ok(shades > 2, `${shades}`);
+  await tab.context().close();
+}
+
+/** Two files of one name have names that differ. */
+async function checkNames() {
+  const tab = await open("names.html");
+  await tab.locator("#overview [role=option]", { hasText: "work" }).first().click();
+  const count = Number(/of (\d+)/.exec(await tab.textContent(".frames"))[1]);
+  const names = new Set();
+  for (let step = 0; step < count; step++) {
+    await tab.evaluate(
+      (step) => (location.hash = location.hash.replace(/\/p.*/, "") + `/p0/${step}`),
+      step,
+    );
+    await tab.waitForFunction(
+      (step) => document.querySelector(".frames").textContent.startsWith(`step ${step} `),
+      step + 1,
+    );
+    for (const [, name] of (await tab.textContent(".frames")).matchAll(/ at (\S+):\d+/g))
+      names.add(name);
+  }
+  assert.deepEqual([...names].sort(), ["far/limit.h", "names.c", "near/limit.h"]);
+  await tab.context().close();
 }
 
 /** Names and source lines that look like HTML are text. */
@@ -273,6 +469,9 @@ async function checkPage(colorScheme) {
   await checkBounds(tab, fn);
   await checkMargin(tab);
   await checkMarks(tab, fn);
+  await checkDeciding(tab, fn);
+  await checkMissedPaths(tab);
+  await checkIcicle(tab, fn);
   await checkText(tab);
   await checkChords(tab, fn);
   await show(tab, encodeURIComponent(fn.name));
@@ -624,6 +823,101 @@ async function checkComparedStreams() {
   await tab.context().close();
 }
 
+/** The views of traces and phases have the figures of the baseline. */
+async function checkComparedTraces() {
+  let tab = await open("trace-compared.html");
+  const [now] = json("trace-stats.json").streams;
+  const [before] = json("before-stats.json").streams;
+  await tab.evaluate(() => (location.hash = "!traces"));
+  await tab.waitForSelector("#traces:not([hidden])");
+  const about = await tab.textContent(".trace-about .baseline");
+  for (const [number, noun] of [
+    [before.events, "events"],
+    [before.answer.paths, "path executions"],
+    [before.answer.instructions, "instructions"],
+  ])
+    assert.ok(about.includes(`${grouped(number)} ${noun} (`), `${noun}: ${about}`);
+  assert.ok(now.events > before.events);
+  // The sums of functions are those of the reports of counts.
+  const sums = (file) =>
+    new Map(
+      json(file).functions.map(({ name, paths }) => [
+        name,
+        paths.reduce((sum, { count, instructions }) => sum + count * instructions, 0),
+      ]),
+    );
+  const [own, others] = [sums("traced-report.json"), sums("before-report.json")];
+  const titles = await tab.$$eval(".timeline-name:not(.mark-row)", (all) =>
+    all.map((each) => each.title).filter((title) => title.includes("baseline")),
+  );
+  assert.ok(titles.length >= 4, titles.join());
+  for (const title of titles) {
+    const name = title.split(":")[0];
+    assert.equal(
+      title,
+      `${name}: ${grouped(own.get(name))} instructions in the trace, ` +
+        `${grouped(others.get(name))} in the baseline`,
+    );
+  }
+  await checkAccessibility(tab, "the trace of two runs");
+
+  const report = json("phases.json");
+  const phases = json("before-phases.json");
+  await tab.evaluate(() => (location.hash = "!phases"));
+  await tab.waitForSelector("#phases:not([hidden])");
+  const totals = await tab.textContent(".phase-head .baseline");
+  assert.ok(totals.includes(`${grouped(phases.phases.length)} phase`), totals);
+  const order = phases.phases
+    .flatMap(({ phase, segments }) => segments.map(({ from }) => [from, phase]))
+    .sort(([a], [b]) => a - b)
+    .map(([, phase]) => phase);
+  assert.equal(
+    await tab.getAttribute(".phase-order.before", "aria-label"),
+    `The phases of the baseline in order: ${order.join(" ")}`,
+  );
+  for (const [index, { functions }] of report.phases.entries()) {
+    await tab.locator(".phases [role=option]").nth(index).click();
+    const detail = await tab.locator(".phases [role=option] .detail").nth(index).textContent();
+    const letter = / · baseline phase (\w), /.exec(detail)[1];
+    const other = phases.phases.find(({ phase }) => phase === letter);
+    const titles = await tab.$$eval(".phases .panel:nth-of-type(3) .change", (all) =>
+      all.map((each) => each.title),
+    );
+    const count = (list, name) => list.find((each) => each.function === name)?.instructions ?? 0;
+    assert.deepEqual(
+      titles,
+      functions.map(
+        ({ function: name, instructions }) =>
+          `${grouped(instructions)} instructions, ` +
+          `${grouped(count(other.functions, name))} in the baseline`,
+      ),
+    );
+  }
+  await checkAccessibility(tab, "the phases of two runs");
+  await tab.context().close();
+
+  // A run is the same as itself.
+  tab = await open("trace-same.html");
+  await tab.evaluate(() => (location.hash = "!traces"));
+  await tab.waitForSelector("#traces:not([hidden])");
+  const changes = await tab.$$eval("#traces .change", (all) => all.map((each) => each.textContent));
+  assert.ok(changes.length > 5 && changes.every((text) => text === "same"), changes.join());
+  const hot = await tab.$$eval(".hot [role=option] .number", (all) =>
+    all.map((each) => each.title),
+  );
+  assert.ok(hot.some((title) => title.endsWith("in the baseline")));
+  await tab.evaluate(() => (location.hash = "!phases"));
+  const alike = await tab.$$eval(".phases .panel:nth-of-type(2) .detail", (all) =>
+    all.map((each) => each.textContent).filter((text) => text.includes("baseline")),
+  );
+  assert.equal(alike.length, report.phases.length);
+  for (const [index, text] of alike.entries()) {
+    const { phase } = report.phases[index];
+    assert.ok(text.startsWith(`same · baseline phase ${phase}, 100.0 % alike`), text);
+  }
+  await tab.context().close();
+}
+
 /** A page without functions that ran has an overview and no view of a function. */
 async function checkNothingRan() {
   const tab = await open("never.html");
@@ -646,7 +940,7 @@ async function checkEdges() {
   const names = await tab.$$eval("#overview .columns span", (all) =>
     all.map((each) => each.textContent),
   );
-  assert.deepEqual(names, ["share", "calls", "function"]);
+  assert.deepEqual(names, ["of the run", "calls", "function"]);
   await tab.locator("#overview [role=option]").first().click();
   assert.equal(await tab.textContent(".path-title"), "Edges were counted, so no path is shown.");
   assert.ok(!(await tab.isVisible(".paths-pane")));
@@ -666,6 +960,8 @@ async function checkNarrow() {
 try {
   await checkPage("light");
   await checkPage("dark");
+  await checkRows(report.functions[0]);
+  await checkNames();
   await checkNarrow();
   await checkNothingRan();
   await checkEdges();
@@ -676,6 +972,7 @@ try {
   await checkSamples();
   await checkComparison();
   await checkComparedStreams();
+  await checkComparedTraces();
   assert.deepEqual(faults, []);
 } finally {
   await browser.close();

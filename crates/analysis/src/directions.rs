@@ -12,6 +12,13 @@
 //! place. A branch in library code (`next` of a `for` loop's range) is shown in the frame that
 //! called the library, if the line changes in that frame.
 //!
+//! The first place of an arm may lie *before* the branch in the source, for two reasons:
+//! - The optimizer moved a computation from before the branch into the only arm that needs it. The
+//!   moved instructions keep their lines. The edge then leads to the first place in its chain that
+//!   is not before the branch, or to the branch at the end of the chain.
+//! - The edge goes on with the next iteration: it leads to the line of the `for` or `while`, which
+//!   steps and tests, and from there back to the loop's head. The edge then leads *back* to the line.
+//!
 //! # When a loop is left
 //! An edge out of a natural loop need not leave a loop of the source. An unrolled or vectorized
 //! loop continues in a remainder loop, and jump threading splits one loop into several. But a copy
@@ -39,6 +46,7 @@
 mod loops;
 
 use std::cell::{OnceCell, RefCell};
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -292,11 +300,17 @@ impl<'a> Directions<'a> {
                 return candidates;
             }
         }
-        let (block, place) = arrival;
+        let (block, place) = self.behind_moved_code(&branch_frames, chain, arrival);
         candidates.extend(self.on_same_line(&branch_frames, branch, chain, place));
         let shown_places = self.shown_places(&branch_frames, place, block);
         let shown_places = by_first_block(shown_places, edge.to);
-        candidates.extend(shown_places.into_iter().map(Destination::To));
+        let is_back = place.is_some_and(|place| self.iterates(&branch_frames, chain, place));
+        let destination = if is_back {
+            Destination::Back
+        } else {
+            Destination::To
+        };
+        candidates.extend(shown_places.into_iter().map(destination));
         candidates
     }
 
@@ -435,6 +449,74 @@ impl<'a> Directions<'a> {
             ChainEnd::Exit(edge) => (to, self.edge(edge).place.filter(|place| place.line != 0)),
             ChainEnd::Back(edge) => (to, self.opening_place(self.edge(edge).to)),
         }
+    }
+
+    /// The place where an edge leads, with its block: `arrival`, unless moved code stands there.
+    fn behind_moved_code(
+        &self,
+        branch_frames: &[Place],
+        chain: &Chain,
+        arrival: (u32, Option<Place>),
+    ) -> (u32, Option<Place>) {
+        let is_before = |place: &Place| self.order(branch_frames, *place) == Some(Ordering::Less);
+        let is_not_before = |place: &Place| {
+            let order = self.order(branch_frames, *place);
+            order.is_some_and(Ordering::is_ge)
+        };
+        if !arrival.1.as_ref().is_some_and(is_before) {
+            return arrival;
+        }
+        let last = match chain.end {
+            ChainEnd::Block(block) => self.branch_place(block).map(|place| (block, place)),
+            ChainEnd::Back(_) | ChainEnd::Exit(_) => None,
+        };
+        let places = chain.places.iter().copied().chain(last);
+        let mut later = places.filter(|(_, place)| is_not_before(place));
+        later
+            .next()
+            .map_or(arrival, |(block, place)| (block, Some(place)))
+    }
+
+    /// Whether an edge leads to a place before the branch in the source from which control goes
+    /// back to the head of a loop without running another line.
+    fn iterates(&self, branch_frames: &[Place], chain: &Chain, place: Place) -> bool {
+        if self.order(branch_frames, place) != Some(Ordering::Less) {
+            return false;
+        }
+        let line_frames = self.frames(Some(place));
+        let first = self.edge(chain.edge).to;
+        let mut seen = HashSet::from([first]);
+        let mut worklist = vec![first];
+        while let Some(block) = worklist.pop() {
+            // A jump has the line of the statement before it.
+            let places = self.map.blocks[block as usize].places.iter().copied();
+            let branch = self.branch_place(block);
+            let branch = branch.filter(|_| self.out[block as usize].len() > 1);
+            let mut places = places.filter(|place| place.line != 0).chain(branch);
+            if !places.all(|place| self.on_line(&line_frames, place)) {
+                continue;
+            }
+            for &number in &self.out[block as usize] {
+                if self.is_back(number) {
+                    return true;
+                }
+                let to = self.edge(number).to;
+                if seen.insert(to) {
+                    worklist.push(to);
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether a place comes before or after the branch in the text of the frame in which its line
+    /// would be shown. `None` if they share no frame, or the line is not known.
+    fn order(&self, branch_frames: &[Place], place: Place) -> Option<Ordering> {
+        let frames = self.frames(Some(place));
+        let level = self.level(branch_frames, &frames);
+        let (branch, place) = (branch_frames.get(level)?, frames.get(level)?);
+        let is_known = branch.scope == place.scope && branch.line != 0 && place.line != 0;
+        is_known.then(|| place.line.cmp(&branch.line))
     }
 
     /// Descriptions of a place: by line, by line and column, and by its block too.

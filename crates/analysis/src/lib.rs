@@ -50,6 +50,7 @@ mod chain;
 pub mod coverage;
 pub mod covered;
 pub mod cpu_time;
+pub mod deciding;
 pub mod decisions;
 pub mod diff;
 pub mod directions;

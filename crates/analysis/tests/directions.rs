@@ -191,7 +191,7 @@ fn two_loops_of_the_graph_may_be_one_loop_of_the_source() {
     // loops.
     let expect = [
         "2→2 back to f.c:4",
-        "2→3 f.c:2",
+        "2→3 back to f.c:2",
         "3→1 back to f.c:4",
         "3→4 leaves",
     ];
@@ -509,4 +509,95 @@ fn edges_to_one_block_by_different_blocks_are_distinguished() {
         .edge(2, 3, Outcome::Jump)
         .edge(3, 4, Return);
     check(build, &["0→1 f.c:89:63 b1", "0→2 f.c:89:63 b2"]);
+}
+
+/// The source: `2 key = f(p);`, `4 if (small)`, `5 value = shift(key);`, `7 else`, `8 value = 0;`,
+/// `10 return value;`. The optimizer moved line 2 into the arm that needs it.
+#[test]
+fn code_that_was_moved_into_an_arm_does_not_hide_its_line() {
+    let moved = |arm: &[(u32, u32, u32)]| {
+        function("f", "f.c", 1)
+            .block_at(&[(0, 4, 7)])
+            .block_at(arm)
+            .block_at(&[(0, 8, 5)])
+            .block_at(&[(0, 10, 3)])
+            .block(0, &[])
+            .edge(0, 1, True)
+            .edge(0, 2, False)
+            .edge(1, 3, Jump)
+            .edge(2, 3, Jump)
+            .edge(3, 4, Return)
+    };
+    check(
+        moved(&[(0, 2, 9), (0, 2, 5), (0, 5, 9)]),
+        &["0→1 f.c:5", "0→2 f.c:8"],
+    );
+    // If all code of the arm was moved there, the next line that runs after it is shown.
+    check(moved(&[(0, 2, 9)]), &["0→1 f.c:10", "0→2 f.c:8"]);
+}
+
+/// The branch at the end of the arm is a line of the arm, too.
+#[test]
+fn moved_code_before_another_branch_does_not_hide_the_branch() {
+    let build = function("f", "f.c", 1)
+        .block_at(&[(0, 4, 7)])
+        .block_at(&[(0, 2, 9)])
+        .block_at(&[(0, 8, 5)])
+        .block_at(&[(0, 6, 5)])
+        .block(0, &[])
+        .edge(0, 1, True)
+        .edge(0, 2, False)
+        .edge(1, 2, True)
+        .at(0, 5)
+        .edge(1, 3, False)
+        .at(0, 5)
+        .edge(3, 2, Jump)
+        .edge(2, 4, Return);
+    check(build, &["0→1 f.c:5", "0→2 f.c:8", "1→2 f.c:8", "1→3 f.c:6"]);
+}
+
+/// The source: `2 for (i = 0; i < n; i++) {`, `3 if (a[i])`, `4 sum++; }`, `6 return sum;`. The step
+/// of the loop has a block of its own, and its condition is at the end. Another block before
+/// the step only jumps, and its jump has the line of the branch.
+#[test]
+fn an_edge_to_the_step_of_its_loop_goes_back() {
+    let build = function("f", "f.c", 1)
+        .block_at(&[(0, 2, 12)])
+        .block_at(&[(0, 3, 9)])
+        .block_at(&[(0, 4, 7)])
+        .block_at(&[(0, 2, 27), (0, 2, 20)])
+        .block_at(&[(0, 6, 3)])
+        .block_at(&[])
+        .block(0, &[])
+        .edge(0, 1, Jump)
+        .edge(1, 2, True)
+        .edge(1, 5, False)
+        .edge(5, 3, Jump)
+        .at(0, 3)
+        .edge(2, 3, Jump)
+        .edge(3, 1, True)
+        .edge(3, 4, False)
+        .edge(4, 6, Return);
+    let expect = [
+        "1→2 f.c:4",
+        "1→5 back to f.c:2",
+        "3→1 back to f.c:3",
+        "3→4 leaves",
+    ];
+    check(build, &expect);
+}
+
+/// A `goto` to an earlier line that is not a loop, and a call whose arguments are on later lines.
+#[test]
+fn an_earlier_line_that_is_no_iteration_is_shown_as_it_is() {
+    let build = function("f", "f.c", 1)
+        .block_at(&[(0, 4, 7)])
+        .block_at(&[(0, 2, 9)])
+        .block_at(&[(0, 8, 5)])
+        .block(0, &[])
+        .edge(0, 1, True)
+        .edge(0, 2, False)
+        .edge(1, 3, Return)
+        .edge(2, 3, Return);
+    check(build, &["0→1 f.c:2", "0→2 f.c:8"]);
 }

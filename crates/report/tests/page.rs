@@ -8,12 +8,14 @@ use std::io::Read;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
+use holloway_analysis::deciding::deciding_edges;
 use holloway_analysis::increments::{Increment, Increments};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::{LookAhead, Sequitur, Terminal, Trace};
+use holloway_analysis::trail::is_choice;
 use holloway_analysis::{CountBasis, RunProfile};
 use holloway_format::{Count, ImageMap};
-use holloway_report::html::{Subject, page};
+use holloway_report::html::{Baseline, Subject, page};
 use holloway_report::source::Nothing;
 use holloway_report::trace::{Cost, HotQuestion, Method, MinCost, Question, Run, Stream};
 use holloway_report::{Options, Source, View, json};
@@ -139,6 +141,57 @@ fn the_increments_of_a_page_are_those_of_the_chords() {
 }
 
 #[test]
+fn lists_of_paths_name_the_decision_that_decides_each() {
+    let run = slide_run();
+    let function = &run.functions[0];
+    let is_decision = |edge: u32| is_choice(function.map.edges[edge as usize].outcome);
+    let deciding = deciding_edges(function, &is_decision);
+    let document = document(&page_of(&run, &Nothing));
+    let wired: Vec<i64> = deciding
+        .iter()
+        .map(|edge| edge.map_or(-1, i64::from))
+        .collect();
+    assert_eq!(document[1]["deciding"], Value::from(wired));
+    let hot = &document[0]["hot"];
+    let numbers = hot["numbers"].as_array().unwrap();
+    assert_eq!(numbers.len(), function.counts.len());
+    for (number, route) in numbers.iter().zip(hot["routes"].as_array().unwrap()) {
+        let mut paths = function.counts.iter().zip(&deciding);
+        let (_, edge) = paths
+            .find(|((id, _), _)| number.as_u64() == Some(id.0))
+            .unwrap();
+        let edge = edge.unwrap() as usize;
+        let words = document[1]["words"][edge].as_str().unwrap();
+        let line = function.map.edges[edge].place.unwrap().line;
+        let route = route.as_str().unwrap();
+        assert!(
+            route.starts_with(&format!("{line} → {words}, in line")),
+            "{route}"
+        );
+    }
+}
+
+/// The paths of the slides: ACDF ran 90 times, ACDEF 60, ABCDEF 100, and ABDF 20. The edge counts
+/// predict ACDEF 150 times, ABCDF 100, ABDF 10, and ABDEF 10.
+#[test]
+fn the_missed_paths_are_those_that_are_predicted_too_rarely() {
+    let run = slide_run();
+    let head = document(&page_of(&run, &Nothing)).remove(0);
+    let missed = &head["missed"];
+    assert_eq!(missed["counts"], serde_json::json!([100, 90]));
+    assert_eq!(missed["predicted"], serde_json::json!([0, 0]));
+    assert_eq!(missed["instructions"], serde_json::json!([13, 6]));
+    assert_eq!(missed["all"], 2);
+    // Of ABDF, with 8 instructions, 10 executions are missed.
+    let instructions = 100 * 13 + 90 * 6 + 10 * 8;
+    assert_eq!(
+        head["functions"]["missed_instructions"],
+        serde_json::json!([instructions])
+    );
+    assert_eq!(head["functions"]["predicted"], serde_json::json!([60 + 10]));
+}
+
+#[test]
 fn a_page_says_that_counts_are_estimated() {
     let mut run = slide_run();
     let head = |run: &RunProfile| document(&page_of(run, &Nothing)).remove(0);
@@ -246,6 +299,60 @@ fn traced_slide(image: &ImageMap) -> Trace {
         terminals,
         grammar: sequitur.finish(),
     }
+}
+
+#[test]
+fn a_trace_that_is_its_own_baseline_has_equal_counts() {
+    let map = image("slide", vec![module("slide.c", vec![slide()])]);
+    let (code, trace) = (Code::new(&map), traced_slide(&map));
+    let short = Trace {
+        terminals: trace.terminals.clone(),
+        grammar: Sequitur::new(LookAhead::One).finish(),
+    };
+    let stream = |trace| Stream {
+        image: "slide",
+        process: 7,
+        thread: 8,
+        nth: None,
+        code: &code,
+        trace,
+        part: None,
+        file_bytes: None,
+        checked: None,
+        damage: &[],
+    };
+    let run = slide_run();
+    let compared = |now: &[Stream<'_>], before: &[Stream<'_>]| {
+        let baseline = Baseline {
+            title: "before",
+            run: &run,
+            loops: None,
+            variation: None,
+            samples: None,
+            traces: before,
+            phases: None,
+        };
+        let subject = Subject {
+            traces: now,
+            baseline: Some(baseline),
+            ..Subject::default()
+        };
+        let document = document(&page_with(&run, &Nothing, &subject));
+        document.last().unwrap()["traces"].clone()
+    };
+    // The longest traces are compared, and the second longest have no counterpart.
+    let traces = compared(&[stream(&short), stream(&trace)], &[stream(&trace)]);
+    let before = &traces[0]["before"];
+    assert_eq!(before["stats"], traces[0]["stats"]);
+    assert_eq!(before["instructions"], traces[0]["instructions"]);
+    assert_eq!(before["hot"], traces[0]["hot"]["counts"]);
+    assert!(!before["hot"].as_array().unwrap().is_empty());
+    assert_eq!(traces[1]["before"], Value::Null);
+    let traces = compared(&[stream(&trace)], &[stream(&short)]);
+    let before = &traces[0]["before"];
+    assert_eq!(before["instructions"], serde_json::json!([0]));
+    let hot = before["hot"].as_array().unwrap();
+    assert!(!hot.is_empty() && hot.iter().all(|count| *count == 0));
 }
 
 #[test]

@@ -2,6 +2,12 @@
 
 import type { Wire } from "./numbers";
 
+/** The phases of the run and of its baseline. */
+export interface ComparedPhasesWire {
+  now: PhasesWire;
+  before: PhasesWire | null;
+}
+
 export interface PhasesWire {
   title: string;
   branches: Wire;

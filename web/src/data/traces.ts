@@ -11,16 +11,7 @@ export interface TraceWire {
   image: string;
   title: string;
   damage: string[];
-  stats: {
-    events: Wire;
-    paths: Wire;
-    distinct_paths: number;
-    functions: number;
-    instructions: Wire;
-    gaps: Wire;
-    rules: number;
-    symbols: number;
-  };
+  stats: StatsWire;
   functions: number[];
   names: string[];
   terminals: number[];
@@ -36,6 +27,30 @@ export interface TraceWire {
     costs: Wire[];
   };
   phases: [string, number][];
+  /** By function of the trace. */
+  instructions: Wire[];
+  before: TraceBeforeWire | null;
+}
+
+export interface StatsWire {
+  events: Wire;
+  paths: Wire;
+  distinct_paths: number;
+  functions: number;
+  instructions: Wire;
+  gaps: Wire;
+  rules: number;
+  symbols: number;
+}
+
+/** The trace of the baseline, as crates/report/src/html/trace_before.rs writes it. */
+export interface TraceBeforeWire {
+  title: string;
+  stats: StatsWire;
+  /** By function of the run's trace: its instructions. */
+  instructions: Wire[];
+  /** By hot sequence of the run's trace: its executions. Null if they cannot be compared. */
+  hot: (Wire | null)[];
 }
 
 export interface GrammarWire {

@@ -1,12 +1,12 @@
 // The records of the document, as crates/report/src/html writes them.
 
 import type { Wire } from "./numbers";
-import type { PhasesWire } from "./phases";
+import type { ComparedPhasesWire } from "./phases";
 import type { LoopsDocument, SamplesDocument, VariationDocument } from "./streams";
 import type { TracesWire } from "./traces";
 
 /** The version of the document that this page reads. */
-export const FORMAT = 2;
+export const FORMAT = 3;
 
 export interface Head {
   format: number;
@@ -41,6 +41,8 @@ export interface Head {
     executions: Wire[];
     distinct: Wire[];
     predicted: Wire[];
+    /** Instructions of the path executions that the edge counts do not predict. */
+    missed_instructions: Wire[];
   };
   never_ran: { names: string[]; files: number[]; lines: number[] };
   hot: {
@@ -52,10 +54,23 @@ export interface Head {
     /** Executions in the baseline. Null without one. */
     before: Wire[] | null;
   };
+  missed: MissedPaths;
   files: { names: string[]; library: number[] };
   baseline: BaselineHead | null;
   /** The parts of the run besides the counts, in the order of their lines. */
   parts: (keyof Parts)[];
+}
+
+/** The paths of which the edge counts predict less than half of the executions. */
+export interface MissedPaths {
+  functions: number[];
+  numbers: Wire[];
+  routes: string[];
+  counts: Wire[];
+  predicted: Wire[];
+  instructions: Wire[];
+  /** Number of such paths, with those that are not in the list. */
+  all: number;
 }
 
 /** How a function was found in the baseline, as `holloway diff` says it. */
@@ -104,6 +119,8 @@ export interface FunctionWire {
   values: Wire[];
   increments: (Wire | null)[];
   paths: Wire[];
+  /** By path that ran: the edge that it takes at the decision that decides it, or -1. */
+  deciding: number[];
   predicted: Wire[];
   baseline: {
     counts: Wire[];
@@ -127,7 +144,7 @@ export interface Parts {
   variation: StreamWire<VariationDocument>;
   samples: StreamWire<SamplesDocument>;
   traces: TracesWire;
-  phases: PhasesWire;
+  phases: ComparedPhasesWire;
 }
 
 /** A document of the run, and the same of its baseline. */

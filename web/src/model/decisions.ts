@@ -8,6 +8,7 @@
 // whose executions less than half are predicted has just one marked decision. The predicted share of
 // another way is then too large, and the mark names the way where it is largest.
 
+import { grouped, wholePercent } from "../data/numbers";
 import { DagKind, type DagEdge, type Graph } from "./graph";
 import type { Paths, Prefix, Way } from "./paths";
 import { blockName } from "./steps";
@@ -59,19 +60,30 @@ export function label(graph: Graph, edge: DagEdge): string {
 }
 
 /** The way that the edge counts predict at the end of a prefix, if `way` is marked. */
-function expected(paths: Paths, from: Prefix, way: Way): string | null {
+function expectedWay(paths: Paths, from: Prefix, way: Way): Way | null {
   if (!way.prefix.isMissed || from.isMissed) return null;
   const [ran, predicted] = [paths.executions(from), paths.predictedExecutions(from)];
   const surplus = ({ prefix }: Way): bigint =>
     paths.predictedExecutions(prefix) * ran - paths.executions(prefix) * predicted;
-  const largest = paths.ways(from).reduce((a, b) => (surplus(b) > surplus(a) ? b : a));
-  return label(paths.graph, largest.edge);
+  return paths.ways(from).reduce((a, b) => (surplus(b) > surplus(a) ? b : a));
+}
+
+/** The words for the way that the edge counts predict, if `way` is marked. */
+function expected(paths: Paths, from: Prefix, way: Way): string | null {
+  const other = expectedWay(paths, from, way);
+  return other && label(paths.graph, other.edge);
 }
 
 /** A decision of one path that the edge counts would predict differently. */
 export interface Misprediction {
+  /** The edge that the path takes, and the one that the edge counts predict. */
   edge: DagEdge;
-  expected: string;
+  expected: DagEdge;
+  /** Executions of the paths that decide like this one up to here. */
+  arrived: bigint;
+  /** Those of them that also take the path's edge, and as many as the edge counts predict. */
+  ran: bigint;
+  predicted: bigint;
 }
 
 /** The marked decision of a path of whose executions less than half are predicted. */
@@ -81,9 +93,54 @@ export function misprediction(paths: Paths, edges: DagEdge[], path: number): Mis
   for (const edge of edges) {
     const way = paths.next(prefix).find((each) => each.edge === edge);
     if (!way) break;
-    const other = expected(paths, prefix, way);
-    if (other !== null) return { edge, expected: other };
+    const other = expectedWay(paths, prefix, way);
+    if (other !== null) {
+      const [arrived, ran] = [paths.executions(prefix), paths.executions(way.prefix)];
+      const predicted = paths.predictedExecutions(way.prefix);
+      return { edge, expected: other.edge, arrived, ran, predicted };
+    }
     prefix = way.prefix;
   }
   return null;
+}
+
+/** Why the edge counts mispredict a decision, in words and numbers. */
+export function explanation(graph: Graph, wrong: Misprediction): string {
+  const { edge, expected, arrived, ran, predicted } = wrong;
+  const [here, other] = [label(graph, edge), label(graph, expected)];
+  const few = predicted === 0n ? "none" : `only ${grouped(predicted)}`;
+  if (edge.kind === DagKind.Start || expected.kind === DagKind.Start) {
+    return (
+      `Edge counts do not tell which paths start where. Of ${grouped(arrived)} executions, ` +
+      `${grouped(ran)} start ${here}; the prediction has ${few}.`
+    );
+  }
+  const [taken, otherTaken] = [edge, expected].map(({ number }) => graph.edges[number]!.taken);
+  const alone =
+    `Edge counts see this branch alone: ${other} ${graph.share(expected.number)}, ` +
+    `${here} ${graph.share(edge.number)}.`;
+  const alike =
+    `${grouped(arrived)} executions that begin like this path, ${grouped(ran)} ` +
+    `(${wholePercent(ran, arrived)}) take this way; the prediction has ${few}`;
+  // The branch alone goes the other way, and these paths do not.
+  if (otherTaken! > taken! && 2n * ran > arrived) return `${alone} But of ${alike}.`;
+  // Other paths take this way, too.
+  const most = predicted === 0n ? "" : "most of ";
+  return (
+    `${alone} Of ${alike}, and gives ${most}this way's ${grouped(taken!)} executions ` +
+    `to other paths.`
+  );
+}
+
+/** The decision that decides a path, as a number of an edge. For a path that never ran: the first
+ * decision after which no path ran. -1 if there is none. */
+export function decidingEdge(paths: Paths, edges: DagEdge[], path: number): number {
+  if (path >= 0) return paths.deciding[path]!;
+  let prefix: Prefix | undefined = paths.root();
+  for (const edge of edges) {
+    prefix = prefix && paths.next(prefix).find((each) => each.edge === edge)?.prefix;
+    if (!prefix && edge.kind !== DagKind.Start && paths.graph.isShown(edge.number))
+      return edge.number;
+  }
+  return -1;
 }

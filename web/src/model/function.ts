@@ -42,7 +42,13 @@ export class Reader {
         instructions: exact(table.instructions[index]!),
         calls: exact(table.calls[index]!),
         graph,
-        paths: new Paths(graph, wire.paths, wire.predicted, this.baselinePaths(wire, index)),
+        paths: new Paths(
+          graph,
+          wire.paths,
+          wire.deciding,
+          wire.predicted,
+          this.baselinePaths(wire, index),
+        ),
         before: this.before(index),
         otherPaths: wire.baseline?.other_paths ?? 0,
       };

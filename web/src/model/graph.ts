@@ -158,11 +158,17 @@ export class Graph {
     );
   }
 
-  /** How often the run left the block of an edge by this edge: ` (50 %)`. Empty if it never did. */
+  /** How often the run left the block of an edge by this edge: `50 %`. Empty if it never did. */
   share(number: number): string {
     const { from, taken } = this.edges[number]!;
     const all = this.out[from]!.reduce((sum, edge) => sum + this.edges[edge]!.taken, 0n);
-    return all === 0n ? "" : ` (${wholePercent(taken, all)})`;
+    return all === 0n ? "" : wholePercent(taken, all);
+  }
+
+  /** Where control goes along an edge, and how often the run went there: `line 12 (50 %)`. */
+  decision(number: number): string {
+    const share = this.share(number);
+    return this.edges[number]!.words + (share === "" ? "" : ` (${share})`);
   }
 
   /** Whether an edge is a decision with words. A passed check has none. */

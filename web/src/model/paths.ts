@@ -88,12 +88,16 @@ export class Paths {
   private readonly baseline: Table | null;
   /** The numbers of paths that ran only in the baseline, those that ran most first. */
   readonly gone: bigint[];
+  /** Whether the edge counts predict less than half of the executions of a path. */
+  readonly hasMissed: boolean;
   /** The numbers of the predicted paths that never ran, the most predicted executions first. */
   readonly phantoms: bigint[];
 
   constructor(
     readonly graph: Graph,
     paths: Wire[],
+    /** By path: the edge that it takes at the decision that decides it, or -1. */
+    readonly deciding: number[],
     predicted: Wire[],
     baseline: Wire[] | null,
   ) {
@@ -108,6 +112,7 @@ export class Paths {
       const path = this.indexOf(number);
       if (path !== -1) this.predicted[path] = this.prediction.counts[index]!;
     });
+    this.hasMissed = this.counts.some((count, path) => this.isMissed(count, this.predicted[path]!));
     this.phantoms = [...this.prediction.numbers]
       .filter((number) => this.indexOf(number) === -1)
       .sort((a, b) => Number(this.predictionOf(b) - this.predictionOf(a)));

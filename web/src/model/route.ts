@@ -2,22 +2,44 @@
 
 import { DagKind, type DagEdge } from "./graph";
 import type { RanFunction } from "./function";
-import { beginning } from "./steps";
+import { label } from "./decisions";
 
-/** The decisions of a path that `keeps` accepts, and where the path starts. */
-export function route(
+/** A decision of a path, or its start. */
+export interface RoutePart {
+  edge: DagEdge;
+  /** `12 → line 14`, or `from line 8`. */
+  text: string;
+}
+
+/** The decisions of a path that `keeps` accepts, and then its start. */
+export function routeParts(
   { graph, paths }: RanFunction,
   number: bigint,
   keeps: (edge: DagEdge) => boolean = () => true,
-): string {
-  const words: string[] = [];
-  let start = "";
-  for (const edge of paths.edgesOf(number).filter(keeps)) {
-    if (edge.kind === DagKind.Start) start = beginning(graph, [edge]);
-    else if (graph.isDecided(edge.from) && graph.isShown(edge.number)) {
-      const { place, words: where } = graph.edges[edge.number]!;
-      words.push(`${place ? `${place.line} ` : ""}→ ${where}`);
-    }
-  }
-  return [...words, start].filter(Boolean).join(", ");
+): RoutePart[] {
+  const isNamed = (edge: DagEdge): boolean =>
+    edge.kind === DagKind.Start || (graph.isDecided(edge.from) && graph.isShown(edge.number));
+  const [first, ...rest] = paths.edgesOf(number);
+  if (!first) return [];
+  const ordered = first.kind === DagKind.Start ? [...rest, first] : [first, ...rest];
+  return ordered
+    .filter((edge) => keeps(edge) && isNamed(edge))
+    .map((edge) => {
+      if (edge.kind === DagKind.Start) return { edge, text: label(graph, edge) };
+      const { place, words } = graph.edges[edge.number]!;
+      return { edge, text: `${place ? `${place.line} ` : ""}→ ${words}` };
+    });
+}
+
+/** The parts of a path in words. */
+export function words(parts: RoutePart[]): string {
+  return parts.map(({ text }) => text).join(", ");
+}
+
+/** The number of parts at the beginning of a path that another path has, too. The last part is never
+ * counted. */
+export function sharedParts(parts: RoutePart[], before: RoutePart[]): number {
+  let shared = 0;
+  while (shared < parts.length - 1 && parts[shared]!.edge === before[shared]?.edge) shared += 1;
+  return shared;
 }

@@ -28,7 +28,7 @@ export function steps(graph: Graph, path: DagEdge[]): Step[] {
 export function outcome(graph: Graph, step: Step): string {
   const words = step.decisions
     .filter((edge) => graph.isShown(edge))
-    .map((edge) => graph.edges[edge]!.words + graph.share(edge));
+    .map((edge) => graph.decision(edge));
   return words.length > 0 ? "→ " + words.join(", ") : "";
 }
 
@@ -56,14 +56,6 @@ export function beginning(graph: Graph, path: DagEdge[]): string {
   return graph.isLoopHead(first.number)
     ? `from the loop at ${name}`
     : `from ${name}, where the previous path was cut`;
-}
-
-/** The first decision of a path that the run made in several ways, as a number of an edge. */
-export function firstChoice(graph: Graph, path: DagEdge[]): number | undefined {
-  return path.find(
-    (edge) =>
-      edge.kind !== DagKind.Start && graph.isDecided(edge.from) && graph.isShown(edge.number),
-  )?.number;
 }
 
 /** A block as its first line, if it has one. */

@@ -1,6 +1,6 @@
 // A thread's trace: its events, the functions of the timeline's rows, and sums over windows.
 
-import { exact } from "../data/numbers";
+import { exact, type Wire } from "../data/numbers";
 import type { TraceWire } from "../data/traces";
 import { Grammar, type Part } from "./grammar";
 import { Occurrences } from "./occurrences";
@@ -41,6 +41,8 @@ export interface HotSequence {
   terminals: number[];
   count: bigint;
   cost: bigint;
+  /** Executions in the baseline. Null if there is none, or if they cannot be compared. */
+  before: bigint | null;
 }
 
 export class Trace {
@@ -55,7 +57,7 @@ export class Trace {
   private known: { rule: number; covered: Float64Array } | null = null;
 
   constructor(readonly wire: TraceWire) {
-    const { rows, hot } = wire;
+    const { rows, hot, before } = wire;
     this.width = rows.length + 1;
     this.grammar = new Grammar(wire.grammar, this.width);
     this.events = eventsOf(wire.terminals);
@@ -66,6 +68,7 @@ export class Trace {
       terminals,
       count: exact(hot.counts[index]!),
       cost: exact(hot.costs[index]!),
+      before: wired(before?.hot[index]),
     }));
     this.sums = this.sumRules();
   }
@@ -179,4 +182,8 @@ function eventsOf(fields: number[]): Event[] {
     }
   }
   return events;
+}
+
+function wired(wire: Wire | null | undefined): bigint | null {
+  return wire === null || wire === undefined ? null : exact(wire);
 }

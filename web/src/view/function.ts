@@ -6,13 +6,20 @@ import type { Pairing } from "../data/wire";
 import { change } from "../model/change";
 import type { ChosenPath, Reader, RanFunction } from "../model/function";
 import { isLeft } from "../model/paths";
-import { label, misprediction } from "../model/decisions";
-import { beginning, ending, firstChoice, outcome, steps, type Step } from "../model/steps";
+import {
+  decidingEdge,
+  explanation,
+  label,
+  misprediction,
+  type Misprediction,
+} from "../model/decisions";
+import { beginning, ending, outcome, steps, type Step } from "../model/steps";
 import type { State, Store } from "../state";
-import { element } from "./dom";
+import { button, element } from "./dom";
+import { DagKind, type DagEdge } from "../model/graph";
 import { GraphPane } from "./graph";
 import { PathsPane } from "./paths";
-import { SourcePane } from "./source";
+import { SourcePane, type MarkedDecisions } from "./source";
 
 const PAIRINGS: Record<Pairing, string> = {
   same: "",
@@ -22,10 +29,24 @@ const PAIRINGS: Record<Pairing, string> = {
   absent: ", which does not have it",
 };
 
+const DECIDES =
+  "Of the branches on this path, this one splits the most work: " +
+  "more instructions get there and are divided more evenly.";
+const LEAVES = "The first decision of this path after which no path ran.";
+const MISPREDICTED =
+  "The first decision at which the edge counts predict less than half of the executions of the " +
+  "paths that begin like this one.";
+
+const BEGIN_ALIKE =
+  "Paths begin like this one if they start where it starts, and take the same decisions up to " +
+  "this branch. An edge profile counts each branch alone, so it cannot tell these paths from " +
+  "others. The prediction fits all edge counts, and follows the hottest edges.";
+
 export class FunctionView {
   readonly root: HTMLElement;
   private readonly title = element("div", { class: "function-title" });
   private readonly about = element("div", { class: "path-title", role: "status" });
+  private readonly notes = element("div", { class: "path-notes" });
   private readonly panes: HTMLElement;
   private readonly paths: PathsPane;
   private readonly graph: GraphPane;
@@ -34,6 +55,10 @@ export class FunctionView {
   private steps: Step[] = [];
   /** The step in view, which is a step of the path. */
   private step = 0;
+  /** The edge at the decision that decides the path, or -1. */
+  private deciding = -1;
+  /** Where the edge counts leave the path, if they miss it. */
+  private wrong: Misprediction | null = null;
 
   constructor(
     private readonly reader: Reader,
@@ -42,6 +67,7 @@ export class FunctionView {
     this.paths = new PathsPane(
       reader.profile.about,
       (path) => this.choosePath(path),
+      (path, edge) => this.chooseDecision(path, edge),
       () => void this.copy(),
     );
     const { about } = reader.profile;
@@ -61,7 +87,7 @@ export class FunctionView {
     this.root = element(
       "main",
       { class: "function", id: "function" },
-      element("div", { class: "titles" }, this.title, this.about),
+      element("div", { class: "titles" }, this.title, this.about, this.notes),
       this.panes,
     );
   }
@@ -72,14 +98,16 @@ export class FunctionView {
       state.path ??
       (fn.paths.length > 0 ? fn.paths.numbers[fn.paths.hottest(0, fn.paths.length)]! : null);
     this.path = number === null ? null : this.find(fn, number);
-    this.steps = this.path ? steps(fn.graph, this.path.edges) : [];
-    const step = state.step ?? this.firstDecision();
+    this.readPath();
+    const step = state.step ?? this.firstStep();
     this.step = Math.max(0, Math.min(Math.trunc(step), this.steps.length - 1));
     this.panes.classList.toggle("no-paths", fn.paths.length === 0);
+    this.notes.classList.toggle("long", fn.paths.hasMissed);
     this.drawTitles(fn);
-    this.paths.show(fn, this.path);
-    this.graph.show(fn, this.path, this.steps[this.step] ?? null);
-    this.source.show(fn, this.path, this.steps, this.step);
+    const current = this.steps[this.step] ?? null;
+    this.paths.show(fn, this.path, current);
+    this.graph.show(fn, this.path, current, this.wrong);
+    this.source.show(fn, this.path, { steps: this.steps, step: this.step }, this.decisions());
   }
 
   /** Goes along the path, or to another path of the list. */
@@ -129,13 +157,53 @@ export class FunctionView {
     return edges.length === 0 ? null : { fn, number, index: fn.paths.indexOf(number), edges };
   }
 
-  /** The step with the path's marked decision, or with its first choice. */
-  private firstDecision(): number {
-    if (!this.path) return 0;
+  /** Finds the steps of the path in view, and its two important decisions. */
+  private readPath(): void {
+    [this.steps, this.deciding, this.wrong] = [[], -1, null];
+    if (!this.path) return;
     const { fn, edges, index } = this.path;
-    const wrong = index < 0 ? null : misprediction(fn.paths, edges, index);
-    const edge = wrong?.edge.number ?? firstChoice(fn.graph, edges);
-    return this.steps.findIndex(({ decisions }) => edge !== undefined && decisions.includes(edge));
+    this.steps = steps(fn.graph, edges);
+    this.deciding = decidingEdge(fn.paths, edges, index);
+    if (index >= 0) this.wrong = misprediction(fn.paths, edges, index);
+  }
+
+  /** The step at which the path opens: at its marked decision, or else at the decision that decides
+   * it. */
+  private firstStep(): number {
+    const { wrong } = this;
+    return wrong ? this.stepOf(wrong.edge) : this.stepAt(this.deciding);
+  }
+
+  private stepOf(edge: DagEdge): number {
+    return edge.kind === DagKind.Start ? 0 : this.stepAt(edge.number);
+  }
+
+  /** The first step with a decision. 0 if there is none. */
+  private stepAt(edge: number): number {
+    return Math.max(
+      0,
+      this.steps.findIndex(({ decisions }) => decisions.includes(edge)),
+    );
+  }
+
+  /** The decisions that the source marks. */
+  private decisions(): MarkedDecisions {
+    const { wrong, deciding } = this;
+    if (!wrong || !this.path) return { deciding, mispredicted: -1, expected: null };
+    const { graph } = this.path.fn;
+    const expected = label(graph, wrong.expected);
+    return {
+      deciding,
+      mispredicted: wrong.edge.number,
+      expected: { words: expected, block: wrong.expected.to },
+    };
+  }
+
+  /** Shows the step of a path at which it takes an edge. */
+  private chooseDecision(path: bigint, edge: DagEdge): void {
+    this.path = this.find(this.path!.fn, path);
+    this.readPath();
+    this.store.set({ path, step: this.stepOf(edge) });
   }
 
   private choosePath(path: bigint): void {
@@ -177,6 +245,7 @@ export class FunctionView {
       ...this.compared(fn),
     );
     const { path } = this;
+    this.notes.replaceChildren(...this.noted(path));
     if (!path) {
       this.about.replaceChildren(
         fn.paths.length === 0
@@ -185,11 +254,7 @@ export class FunctionView {
       );
       return;
     }
-    this.about.replaceChildren(
-      element("b", {}, `p${path.number} `),
-      this.sentence(path),
-      this.mark(path) ?? "",
-    );
+    this.about.replaceChildren(element("b", {}, `p${path.number} `), this.sentence(path));
   }
 
   /** The function's instructions in the baseline. */
@@ -210,18 +275,43 @@ export class FunctionView {
     ];
   }
 
-  /** Where the edge counts leave a path that they miss. */
-  private mark({ fn, edges, index }: ChosenPath): HTMLElement | null {
-    const wrong = index < 0 ? null : misprediction(fn.paths, edges, index);
-    if (!wrong) return null;
-    const { place } = fn.graph.edges[wrong.edge.number]!;
-    const words = label(fn.graph, wrong.edge);
-    return element(
-      "span",
-      { class: "unexpected-note" },
-      `◆ line ${place?.line ?? "?"}: this path → ${words}; ` +
-        `edge counts alone predict → ${wrong.expected}`,
-    );
+  /** Which decision decides the path, and why the edge counts miss it. */
+  private noted(path: ChosenPath | null): HTMLElement[] {
+    if (!path) return [];
+    const { graph } = path.fn;
+    const notes = [];
+    const line = (edge: number): string => {
+      const place = graph.edges[edge]!.place;
+      return place ? ` on line ${place.line}` : "";
+    };
+    const go = (step: number): void => this.store.set({ step, path: path.number });
+    const { deciding, wrong } = this;
+    if (deciding >= 0) {
+      const verb = path.index < 0 ? "Leaves the paths that ran" : "Decided";
+      notes.push(
+        button(
+          `${verb}${line(deciding)} → ${graph.decision(deciding)}`,
+          path.index < 0 ? LEAVES : DECIDES,
+          () => go(this.stepAt(deciding)),
+          { class: "deciding-note" },
+        ),
+      );
+    }
+    if (deciding >= 0 && !wrong && path.index >= 0)
+      notes.push(element("span", { class: "why" }, DECIDES));
+    if (wrong) {
+      const at = wrong.edge.kind === DagKind.Start ? "" : line(wrong.edge.number);
+      notes.push(
+        button(
+          `◆ Mispredicted${at}: edge counts predict → ${label(graph, wrong.expected)}`,
+          MISPREDICTED,
+          () => go(this.stepOf(wrong.edge)),
+          { class: "unexpected-note" },
+        ),
+        element("span", { class: "why", title: BEGIN_ALIKE }, explanation(graph, wrong)),
+      );
+    }
+    return notes;
   }
 
   private sentence(path: ChosenPath): string {

@@ -6,8 +6,10 @@ import { both, change } from "../model/change";
 import { DagKind, type Graph } from "../model/graph";
 import type { ChosenPath, RanFunction } from "../model/function";
 import { layOut, NODE_HEIGHT, NODE_WIDTH, type Box, type Layout, type Line } from "../model/layout";
+import type { Misprediction } from "../model/decisions";
 import type { Step } from "../model/steps";
 import { button, classNames, element, heat, shape } from "./dom";
+import { shortened } from "./name";
 
 const SCALES = [0.35, 0.5, 0.7, 0.85, 1, 1.25];
 
@@ -31,6 +33,7 @@ export class GraphPane {
   private layout: Layout | null = null;
   private path: ChosenPath | null = null;
   private step: Step | null = null;
+  private wrong: Misprediction | null = null;
   private scale = 0.85;
 
   constructor(private readonly context: GraphContext) {
@@ -58,7 +61,7 @@ export class GraphPane {
         "div",
         { class: "pane-head" },
         element("h2", {}, "Graph"),
-        element("label", { title: "Also show blocks that never ran" }, this.cold, "cold"),
+        element("label", { title: "Also show the blocks that never ran" }, this.cold, "never ran"),
         element(
           "label",
           { class: "of-baseline", title: "Show how the edges differ from the baseline" },
@@ -73,7 +76,7 @@ export class GraphPane {
               "The values along a path add up to its number.",
           },
           this.values,
-          "values",
+          "edge values",
         ),
         element(
           "label",
@@ -89,16 +92,33 @@ export class GraphPane {
         button("−", "Smaller", () => this.zoom(-1), { class: "quiet" }),
         button("+", "Larger", () => this.zoom(1), { class: "quiet" }),
       ),
+      element(
+        "p",
+        {
+          class: "legend",
+          title:
+            "A block is code without a branch inside. Its number says how often it ran in this " +
+            "function. A line may have code in several blocks, and in several functions.",
+        },
+        "Number: how often the block ran in this function.",
+      ),
       this.scroller,
     );
   }
 
-  show(fn: RanFunction, path: ChosenPath | null, step: Step | null): void {
+  /** `wrong` is the decision of the path that the edge counts mispredict. */
+  show(
+    fn: RanFunction,
+    path: ChosenPath | null,
+    step: Step | null,
+    wrong: Misprediction | null,
+  ): void {
     const isNew = fn !== this.fn;
     const isNewPath = isNew || path?.number !== this.path?.number;
     this.fn = fn;
     this.path = path;
     this.step = step;
+    this.wrong = wrong;
     if (isNew) this.root.classList.toggle("compared", fn.graph.before !== null);
     if (isNew) this.root.classList.toggle("has-chords", fn.graph.hasChords);
     if (isNew) this.layOutAgain();
@@ -188,6 +208,7 @@ export class GraphPane {
         .filter((line) => onPath.has(line.edge))
         .map((line) => this.line(graph, line, highest, true)),
       ...boxes.map((box) => this.box(fn, box, highest)),
+      ...visible.flatMap((line) => this.expectation(line)),
       ...(this.changes.checked && graph.before !== null
         ? visible.flatMap((line) => this.difference(graph, line))
         : []),
@@ -203,6 +224,7 @@ export class GraphPane {
     const classes = classNames(
       "edge",
       isChord && "chord",
+      this.isExpected(line) && "expected",
       line.isBack && "back",
       edge.taken === 0n && "cold",
       isOnPath && "on-path",
@@ -246,8 +268,7 @@ export class GraphPane {
       .filter((place) => place.scope === places[0]!.scope)
       .map((place) => place.line);
     const [low, high] = [Math.min(...own), Math.max(...own)];
-    const range = low === high ? `line ${low}` : `lines ${low}–${high}`;
-    const lines = own.length === 0 ? "" : range;
+    const lines = own.length === 0 ? "" : low === high ? `${low}` : `${low}–${high}`;
     const name = `b${block}`;
     const first = places[0];
     const code = first
@@ -267,7 +288,7 @@ export class GraphPane {
         "title",
         {},
         `b${block}: ${this.context.about}${grouped(count)} executions${before === undefined ? "" : ` (${grouped(before)} in the baseline)`}, ${graph.instructions[block]} instructions` +
-          `${lines ? `, ${lines}` : ""}\n${code}`,
+          `${lines ? `, line ${lines}` : ""}\n${code}`,
       ),
       shape("rect", { width: NODE_WIDTH, height: NODE_HEIGHT, rx: 7 }),
       text(9, 18, "block-name", name),
@@ -278,11 +299,23 @@ export class GraphPane {
         fitting(lines, 22 - name.length - brief(count).length),
       ),
       text(NODE_WIDTH - 9, 18, "block-count", this.context.about + brief(count)),
-      text(9, 36, "block-code", code.length > room ? `${code.slice(0, room - 1)}…` : code),
+      text(9, 36, "block-code", shortened(code, room)),
       difference && text(NODE_WIDTH - 9, 36, `block-change ${difference.sort}`, difference.text),
     );
     group.addEventListener("click", () => this.context.choose(block));
     return group;
+  }
+
+  /** Whether the edge counts predict that the path takes this edge. */
+  private isExpected({ edge }: Line): boolean {
+    return this.wrong?.expected.kind !== DagKind.Start && this.wrong?.expected.number === edge;
+  }
+
+  /** The label of the edge that the edge counts predict. */
+  private expectation(line: Line): SVGElement[] {
+    if (!this.isExpected(line)) return [];
+    const [x, y] = line.isBack ? line.points[3]! : line.points[line.points.length - 1]!;
+    return [text(x + (line.isBack ? 4 : 8), y - 8, "edge-expected", "◆ edges predict this")];
   }
 
   /** How an edge differs from the baseline, where control had a choice. */
@@ -379,6 +412,6 @@ function curve({ points, isBack }: Line): string {
 /** A text of at most so many characters. Long ranges of lines lose their last line. */
 function fitting(lines: string, length: number): string {
   if (lines.length <= length) return lines;
-  const first = lines.replace(/^lines? /, "").replace(/–.*/, "…");
+  const first = lines.replace(/–.*/, "…");
   return first.length <= length ? first : "";
 }

@@ -32,7 +32,9 @@ export function helpDialog(): HTMLDialogElement {
     element(
       "p",
       { class: "detail" },
-      "◆ marks a decision where the edge counts alone would predict another way.",
+      "A path opens at the branch that decides it: the branch that splits the most work. " +
+        "◆ marks a decision where the edge counts alone would predict another way, and a path that " +
+        "they miss. ▲ marks a path that they predict too often.",
     ),
     element("form", { method: "dialog" }, element("button", {}, "Close")),
   );

@@ -4,9 +4,9 @@
 import { percent, plural } from "../data/numbers";
 import { decisions, type Decision } from "../model/decisions";
 import type { RanFunction } from "../model/function";
-import { DagKind } from "../model/graph";
+import { DagKind, type DagEdge } from "../model/graph";
 import type { Prefix } from "../model/paths";
-import { element } from "./dom";
+import { classNames, element } from "./dom";
 
 const ROW = 24;
 const MIN_WIDTH = 4;
@@ -19,9 +19,12 @@ export class Icicle {
   private fn: RanFunction | null = null;
   /** The path in view: an index, or -1. */
   private path = -1;
+  /** The edges that the step in view decides. */
+  private decided: number[] = [];
   private zoom: Decision[] = [];
 
-  constructor(private readonly choose: (path: number) => void) {
+  /** The user chose a path and an edge on it. */
+  constructor(private readonly choose: (path: number, edge: DagEdge) => void) {
     this.root = element(
       "div",
       { class: "icicle", role: "group", "aria-label": "Decisions of the paths" },
@@ -31,10 +34,11 @@ export class Icicle {
     new ResizeObserver(() => this.draw()).observe(this.root);
   }
 
-  show(fn: RanFunction, path: number): void {
+  show(fn: RanFunction, path: number, decided: number[]): void {
     if (fn !== this.fn) this.zoom = [];
     this.fn = fn;
     this.path = path;
+    this.decided = decided;
     if (!this.zoom.every(({ prefix }) => contains(prefix, path))) this.zoom = [];
     this.draw();
   }
@@ -97,19 +101,22 @@ export class Icicle {
     const share = percent(decision.weight, fn.paths.weight(0, fn.paths.length));
     const wrong = expected === null ? "" : `\nEdge counts alone would predict ${expected} here.`;
     const paths = plural(prefix.last - prefix.first, "path");
-    const often = edge.kind === DagKind.Start ? "" : fn.graph.share(edge.number);
-    const title = `${at}${label}${often}\n${share} of the function's instructions, ${paths}${wrong}`;
-    const classes = [
+    const where = edge.kind === DagKind.Start ? label : fn.graph.decision(edge.number);
+    const title = `${at}${where}\n${share} of the function's instructions, ${paths}${wrong}`;
+    const isOnPath = contains(prefix, this.path);
+    const isCurrent = isOnPath && edge.kind !== DagKind.Start && this.decided.includes(edge.number);
+    const classes = classNames(
       "node",
-      contains(prefix, this.path) ? "on-path" : "",
-      expected === null ? "" : "unexpected",
-      width < 34 ? "narrow" : "",
-    ];
+      isOnPath && "on-path",
+      isCurrent && "current",
+      expected !== null && "unexpected",
+      width < 34 && "narrow",
+    );
     const node = element(
       "button",
       {
         type: "button",
-        class: classes.join(" "),
+        class: classes,
         title,
         "aria-label": title,
         "data-node": `${prefix.first}-${prefix.last}-${prefix.block}`,
@@ -118,7 +125,10 @@ export class Icicle {
       expected === null ? null : element("span", { class: "mark", "aria-hidden": "true" }, "◆"),
       width < 34 ? null : `${at}${label}`,
     );
-    node.addEventListener("click", () => this.choose(fn.paths.hottest(prefix.first, prefix.last)));
+    // The path in view stays, if it takes this way.
+    node.addEventListener("click", () =>
+      this.choose(isOnPath ? this.path : fn.paths.hottest(prefix.first, prefix.last), edge),
+    );
     node.addEventListener("dblclick", () => this.zoomTo(decision));
     node.addEventListener("keydown", (event) => {
       if (event.key === "z") this.zoomTo(decision);

@@ -11,15 +11,19 @@ import { classNames, element } from "./dom";
 import { Rows } from "./rows";
 
 const ROW = 30;
+const SHARE = "of the run";
 const MISSED = "The share of the path executions that the edge counts alone predict wrong";
 
 export class Overview {
   readonly root: HTMLElement;
   private readonly functions: Rows;
   private readonly paths: Rows;
+  /** The paths that the edge counts miss most. */
+  private readonly missedPaths: Rows;
   private readonly functionCount = element("span", { class: "count" });
   private readonly pathCount = element("span", { class: "count" });
-  /** In the page of a comparison: whether the largest changes come first, or the hottest code. */
+  private readonly missedCount = element("span", { class: "count" });
+  /** Which functions come first, and in the page of a comparison also which paths. */
   private readonly order: HTMLSelectElement;
   private text = "";
   private listedFunctions: number[] = [];
@@ -28,6 +32,8 @@ export class Overview {
   private neverRan: number[] = [];
   /** The listed functions that ran only in the baseline. */
   private gone: number[] = [];
+  /** The listed missed paths, as indices. */
+  private listedMissed: number[] = [];
 
   constructor(
     private readonly profile: Profile,
@@ -47,31 +53,52 @@ export class Overview {
       select: (row) => this.choosePath(row),
       empty: profile.functionCount === 0 ? "No path ran." : "No path matches.",
     });
+    this.missedPaths = new Rows({
+      name: "Paths that edge counts miss most",
+      height: ROW,
+      render: (row) => this.missedRow(row),
+      select: (row) => this.chooseMissed(row),
+      empty: "The edge counts predict the executions of each path, or most of them.",
+    });
+    const hasPaths = profile.head.unit === "paths";
+    const { baseline } = profile.head;
+    const orders = baseline
+      ? [
+          ["change", "largest changes first"],
+          ["share", "hottest first"],
+        ]
+      : [
+          ["share", "hottest first"],
+          ["missed", "most missed by edge counts first"],
+        ];
     this.order = element(
       "select",
       {
         class: "overview-order",
-        "aria-label": "Order of the functions and paths",
+        "aria-label": baseline ? "Order of the functions and paths" : "Order of the functions",
         onchange: () => this.filter(this.text),
       },
-      element("option", { value: "change" }, "largest changes first"),
-      element("option", { value: "share" }, "hottest first"),
+      ...orders.map(([value, text]) => element("option", { value }, text!)),
     );
-    const hasPaths = profile.head.unit === "paths";
-    const { baseline } = profile.head;
     const names = baseline
-      ? ["share", "instructions", "baseline", "change", "function"]
+      ? [SHARE, "instructions", "baseline", "change", "function"]
       : hasPaths
-        ? ["share", "calls", "paths", "missed", "function"]
-        : ["share", "calls", "function"];
+        ? [SHARE, "calls", "paths", "missed", "function"]
+        : [SHARE, "calls", "function"];
     const showsPaths = hasPaths && (baseline === null || baseline.has_paths);
+    const showsMissed = showsPaths && baseline === null;
     const pathNames = baseline
-      ? ["share", "count", "baseline", "change", "path"]
-      : ["share", "count", "length", "path"];
+      ? [SHARE, "ran", "baseline", "change", "path"]
+      : [SHARE, "ran", "length", "path, and the decision that decides it"];
     this.root = element(
       "main",
       {
-        class: classNames("overview", !showsPaths && "no-paths", baseline !== null && "compared"),
+        class: classNames(
+          "overview",
+          !showsPaths && "no-paths",
+          showsMissed && "has-missed",
+          baseline !== null && "compared",
+        ),
         id: "overview",
       },
       this.summary(),
@@ -84,7 +111,7 @@ export class Overview {
           baseline ? "Functions " : "Hottest functions ",
           this.functionCount,
         ),
-        baseline && this.order,
+        (baseline !== null || hasPaths) && this.order,
         columns(...names),
         this.functions.root,
       ),
@@ -100,6 +127,19 @@ export class Overview {
           ),
           columns(...pathNames),
           this.paths.root,
+        ),
+      showsMissed &&
+        element(
+          "section",
+          { class: "panel", "aria-labelledby": "missed-title" },
+          element(
+            "h2",
+            { id: "missed-title" },
+            "Paths that edge counts miss most ",
+            this.missedCount,
+          ),
+          columns(SHARE, "ran", "by edges", "path"),
+          this.missedPaths.root,
         ),
     );
     this.filter("");
@@ -127,6 +167,11 @@ export class Overview {
         ? []
         : matching(never_ran).filter((index) => !gone.has(never_ran.names[index]!));
     if (baseline && this.order.value === "change") this.sortByChange(baseline);
+    if (this.order.value === "missed") this.sortByMissed();
+    const { missed } = this.profile.head;
+    this.listedMissed = missed.functions.flatMap((fn, index) => (shown.has(fn) ? [index] : []));
+    this.missedCount.textContent = counted(this.listedMissed.length, missed.all);
+    this.missedPaths.show(this.listedMissed.length);
     const [ran, never] = [this.listedFunctions.length, this.neverRan.length];
     this.functionCount.textContent = [
       never > 0 || this.gone.length > 0 ? `${grouped(ran)} ran` : grouped(ran),
@@ -157,7 +202,7 @@ export class Overview {
     const cards = [
       card(
         brief(exact(totals.instructions)),
-        `instructions in woven code${estimated}${was(totals.instructions, baseline?.instructions)}`,
+        `instructions in profiled functions${estimated}${was(totals.instructions, baseline?.instructions)}`,
       ),
       head.unit === "paths"
         ? card(
@@ -170,7 +215,7 @@ export class Overview {
           ),
       card(
         grouped(totals.functions_run),
-        `functions ran, of ${grouped(totals.functions)} woven${estimated}${was(totals.functions_run, baseline?.functions_run)}`,
+        `functions ran, of ${grouped(totals.functions)} profiled${estimated}${was(totals.functions_run, baseline?.functions_run)}`,
       ),
     ];
     if (head.unit === "paths") cards.push(this.mispredicted());
@@ -181,7 +226,7 @@ export class Overview {
         cards.push(
           card(
             percent(exact(cpu_time.woven_samples), exact(cpu_time.samples)),
-            "of the user time is in woven code: the counts explain it",
+            "of the user time is in profiled functions: the counts explain it",
           ),
         );
     }
@@ -328,6 +373,22 @@ export class Overview {
     ];
   }
 
+  private missedRow(row: number): (Node | string)[] {
+    const { functions, missed, totals } = this.profile.head;
+    const index = this.listedMissed[row]!;
+    const [count, predicted] = [exact(missed.counts[index]!), exact(missed.predicted[index]!)];
+    const title = `ran ${plural(count, "time")}, and edge counts predict ${grouped(predicted)}`;
+    return [
+      bar(count * exact(missed.instructions[index]!), exact(totals.instructions)),
+      number(brief(count), title),
+      element("span", { class: "number missed", title }, `◆ ${brief(predicted)}`),
+      name(
+        functions.names[missed.functions[index]!]!,
+        `p${missed.numbers[index]} ${missed.routes[index]}`,
+      ),
+    ];
+  }
+
   /** All paths of the list: the hottest, or those that changed most. */
   private allPaths(): ListedPath[] {
     const { hot, baseline } = this.profile.head;
@@ -361,6 +422,11 @@ export class Overview {
     this.listedFunctions.sort((a, b) => size(b) - size(a));
   }
 
+  private sortByMissed(): void {
+    const missed = this.profile.head.functions.missed_instructions.map(Number);
+    this.listedFunctions.sort((a, b) => missed[b]! - missed[a]! || a - b);
+  }
+
   private chooseFunction(row: number): void {
     const fn = this.listedFunctions[row];
     if (fn !== undefined) this.store.set({ view: "function", fn, path: null, step: null });
@@ -370,6 +436,18 @@ export class Overview {
     const { fn, path } = this.listedPaths[row]!;
     this.store.set({ view: "function", fn, path, step: null });
   }
+
+  private chooseMissed(row: number): void {
+    const { missed } = this.profile.head;
+    const index = this.listedMissed[row]!;
+    const [fn, path] = [missed.functions[index]!, exact(missed.numbers[index]!)];
+    this.store.set({ view: "function", fn, path, step: null });
+  }
+}
+
+/** A number of listed things: `7`, or `7 of 12`. */
+function counted(listed: number, all: number): string {
+  return listed < all ? `${grouped(listed)} of ${grouped(all)}` : grouped(all);
 }
 
 /** A path of a list. */

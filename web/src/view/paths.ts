@@ -5,17 +5,21 @@ import { DagKind, type DagEdge } from "../model/graph";
 import { both, change } from "../model/change";
 import type { ChosenPath, RanFunction } from "../model/function";
 import type { Order } from "../model/paths";
-import { route } from "../model/route";
+import { routeParts, sharedParts, words, type RoutePart } from "../model/route";
+import type { Step } from "../model/steps";
 import { button, element } from "./dom";
 import { Icicle } from "./icicle";
 import { Rows } from "./rows";
 
 const ROW = 30;
+const BY_EDGES =
+  "Executions that the edge counts alone would predict. ◆: less than half of those that ran. " +
+  "▲: more than ran.";
 const ORDERS: [Order, string][] = [
   ["instructions", "instructions"],
   ["count", "count"],
   ["missed", "missed by edges"],
-  ["change", "change"],
+  ["change", "change from the baseline"],
   ["length", "length"],
   ["number", "path number"],
 ];
@@ -37,9 +41,10 @@ export class PathsPane {
   constructor(
     private readonly about: string,
     choose: (path: bigint) => void,
+    chooseDecision: (path: bigint, edge: DagEdge) => void,
     copy: () => void,
   ) {
-    this.icicle = new Icicle((path) => choose(this.fn!.paths.numbers[path]!));
+    this.icicle = new Icicle((path, edge) => chooseDecision(this.fn!.paths.numbers[path]!, edge));
     this.rows = new Rows({
       name: "Paths",
       height: ROW,
@@ -47,11 +52,10 @@ export class PathsPane {
       select: (row) => choose(this.listed[row]!),
       empty: "No path is listed.",
     });
-    this.order = element(
-      "select",
-      { "aria-label": "Order of the paths", onchange: () => this.list() },
-      ...ORDERS.map(([value, text]) => element("option", { value }, `by ${text}`)),
-    );
+    this.order = element("select", {
+      "aria-label": "Order of the paths",
+      onchange: () => this.list(),
+    });
     this.filter = element("input", {
       type: "search",
       placeholder: "line 12, p3, missed",
@@ -75,31 +79,34 @@ export class PathsPane {
       element(
         "div",
         { class: "columns", "aria-hidden": "true" },
-        element("span", {}, "share"),
-        element("span", {}, "count"),
+        element("span", { title: "Share of the function's instructions" }, "of function"),
+        element("span", { title: "Executions of the path" }, "ran"),
         element("span", { class: "before" }, "baseline"),
-        element(
-          "span",
-          { title: "Executions that the edge counts alone would predict" },
-          "by edges",
-        ),
+        element("span", { title: BY_EDGES }, "by edges"),
         element("span", {}, "path"),
       ),
       this.rows.root,
     );
   }
 
-  show(fn: RanFunction, path: ChosenPath | null): void {
+  /** `step` is the step of the path in view. */
+  show(fn: RanFunction, path: ChosenPath | null, step: Step | null): void {
     const isNew = fn !== this.fn;
     this.fn = fn;
     this.path = path;
     if (isNew) {
       this.root.classList.toggle("compared", fn.paths.isCompared);
-      this.order.querySelector<HTMLOptionElement>("[value=change]")!.hidden = !fn.paths.isCompared;
+      const orders = ORDERS.filter(([order]) => order !== "change" || fn.paths.isCompared);
+      const order = this.order.value;
+      this.order.replaceChildren(
+        ...orders.map(([value, text]) =>
+          element("option", { value, selected: value === order }, `by ${text}`),
+        ),
+      );
       this.filter.value = "";
       this.list();
     }
-    this.icicle.show(fn, path?.index ?? -1);
+    this.icicle.show(fn, path?.index ?? -1, step?.decisions ?? []);
     this.rows.mark(this.chosenRow());
   }
 
@@ -145,7 +152,8 @@ export class PathsPane {
     const before = paths.before(number);
     const part = path < 0 ? 0 : paths.weight(path, path + 1);
     const whole = paths.weight(0, paths.length);
-    const isOwn = (edge: DagEdge): boolean => !this.shared.has(edge);
+    const parts = this.ownParts(row);
+    const shared = row === 0 ? 0 : sharedParts(parts, this.ownParts(row - 1));
     return [
       element(
         "span",
@@ -154,11 +162,7 @@ export class PathsPane {
           class: "share-bar",
           style: `width:${((100 * part) / (whole || 1)).toFixed(2)}%`,
         }),
-        element(
-          "span",
-          {},
-          path >= 0 ? percent(part, whole) : before > 0n ? "gone" : "◆ never ran",
-        ),
+        element("span", {}, path >= 0 ? percent(part, whole) : before > 0n ? "gone" : "never ran"),
       ),
       element("span", { class: "number", title: grouped(count) }, this.about + brief(count)),
       paths.isCompared &&
@@ -174,24 +178,51 @@ export class PathsPane {
       this.byEdges(count, paths.predictionOf(number)),
       element(
         "span",
-        { class: "name", title: `p${number} ${route(this.fn!, number)}` },
+        { class: "name", title: `p${number} ${words(routeParts(this.fn!, number))}` },
         element("b", {}, `p${number}`),
-        element("span", { class: "detail" }, route(this.fn!, number, isOwn)),
+        element(
+          "span",
+          { class: "detail" },
+          ...(shared === 0
+            ? []
+            : [
+                element("span", { "aria-hidden": "true" }, "… "),
+                element("span", { class: "unseen" }, `${words(parts.slice(0, shared))}, `),
+              ]),
+          words(parts.slice(shared)),
+        ),
       ),
     ];
   }
 
+  /** The parts of a listed path that other listed paths do not have. */
+  private ownParts(row: number): RoutePart[] {
+    return routeParts(this.fn!, this.listed[row]!, (edge) => !this.shared.has(edge));
+  }
+
   /** The executions that the edge counts predict, in a cell. */
   private byEdges(count: bigint, predicted: bigint): HTMLElement {
-    const title = `Edge counts alone would predict ${grouped(predicted)} executions`;
-    if (this.fn!.paths.isMissed(count, predicted)) {
-      const text = predicted === 0n ? "◆ missed" : `◆ ${brief(predicted)}`;
-      return element("span", { class: "number missed", title }, text);
-    }
+    const [text, title] = [
+      brief(predicted),
+      `Edge counts predict ${grouped(predicted)} executions`,
+    ];
+    if (this.fn!.paths.isMissed(count, predicted))
+      return marked("missed", "◆", text, `${title}, less than half of those that ran`);
+    if (predicted > count)
+      return marked("too-many", "▲", text, `${title}, ${grouped(predicted - count)} too many`);
     const isSame = predicted === count;
     const name = isSame ? "number same" : "number";
-    return element("span", { class: name, title }, isSame ? "same" : brief(predicted));
+    return element(
+      "span",
+      { class: name, title: isSame ? `${title}, as many as ran` : title },
+      text,
+    );
   }
+}
+
+/** A number with a mark. */
+function marked(sort: string, mark: string, text: string, title: string): HTMLElement {
+  return element("span", { class: `number ${sort}`, title }, `${mark} ${text}`);
 }
 
 /** A longer list shows all decisions of its paths: finding the shared ones would take too long. */

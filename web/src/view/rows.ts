@@ -24,6 +24,8 @@ export class Rows {
   private count = 0;
   private selected = -1;
   private shown: [number, number] = [0, 0];
+  /** Whether the user is choosing a row with the pointer, which must not move it. */
+  private isClicked = false;
 
   constructor(private readonly options: RowsOptions) {
     this.inner = element("div", { class: "rows-inner", role: "presentation" });
@@ -68,7 +70,14 @@ export class Rows {
   mark(index: number): void {
     this.selected = index;
     this.redraw();
-    if (index >= 0) this.reveal(index);
+    if (index >= 0 && !this.isClicked) this.reveal(index);
+  }
+
+  /** Scrolls until a row is in the middle. */
+  center(index: number): void {
+    const { height } = this.options;
+    this.root.scrollTop = (index + 0.5) * height - this.root.clientHeight / 2;
+    this.draw();
   }
 
   /** Scrolls to a row, if it is not visible. */
@@ -124,7 +133,11 @@ export class Rows {
       row.id = this.rowId(index);
       row.setAttribute("role", "option");
       row.setAttribute("aria-selected", String(isSelected));
-      row.addEventListener("click", () => select(index));
+      row.addEventListener("click", () => {
+        this.isClicked = true;
+        select(index);
+        this.isClicked = false;
+      });
     }
     return row;
   }

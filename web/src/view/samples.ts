@@ -66,7 +66,7 @@ export class SamplesView {
         "section",
         { class: "panel", "aria-label": "Functions" },
         element("h2", {}, "Functions"),
-        columns("share", "samples", "found by", "function"),
+        columns("of samples", "samples", "found by", "function"),
         this.functions.root,
       ),
       element(
@@ -74,7 +74,7 @@ export class SamplesView {
         { class: "panel", "aria-label": "Blocks" },
         this.title,
         this.detail,
-        columns("share", "samples", "length", "block"),
+        columns("of function", "samples", "length", "block"),
         this.blocks.root,
       ),
     );

@@ -3,6 +3,7 @@
 
 import { grouped, percent } from "../data/numbers";
 import { shortened } from "./name";
+import type { Change } from "../model/change";
 import type { Sums, Window } from "../model/trace";
 import { classNames, colorOf, element } from "./dom";
 import { onTheme } from "./theme";
@@ -20,6 +21,8 @@ export interface TimelineRow {
   title: string;
   /** What the row has of the window, in a few characters. */
   figure: string;
+  /** How the row differs from the baseline. */
+  change?: Change;
   /** By column: 0 to 1. */
   shades: number[];
   sort: "function" | "mark";
@@ -94,11 +97,12 @@ export class Timeline {
     this.drawn = { bounds, rows, bands };
     this.names.replaceChildren(
       ...(bands.length > 0 ? [element("div", { class: "timeline-name" }, "phase")] : []),
-      ...rows.map(({ name, title, figure, sort }) =>
+      ...rows.map(({ name, title, figure, sort, change }) =>
         element(
           "div",
           { class: classNames("timeline-name", sort === "mark" && "mark-row"), title },
           element("span", {}, shortened(name, 30)),
+          change ? element("span", { class: `change ${change.sort}` }, change.text) : "",
           element("span", { class: "number" }, figure),
         ),
       ),

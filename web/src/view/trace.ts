@@ -3,10 +3,11 @@
 
 import { brief, exact, grouped, plural } from "../data/numbers";
 import type { Profile } from "../data/profile";
-import type { TracesWire } from "../data/traces";
+import type { StatsWire, TraceBeforeWire, TracesWire } from "../data/traces";
+import { both, change, type Change } from "../model/change";
 import type { Reader } from "../model/function";
 import type { Occurrences } from "../model/occurrences";
-import { route } from "../model/route";
+import { routeParts, words } from "../model/route";
 import { Trace, type Event, type HotSequence, type Window } from "../model/trace";
 import { bar, columns, number } from "./cells";
 import { button, element } from "./dom";
@@ -157,6 +158,9 @@ export class TraceView {
         `${plural(stats.distinct_paths, "path")} in ${plural(stats.functions, "function")}, ` +
         `${plural(exact(stats.instructions), "instruction")}; the grammar has ` +
         `${plural(stats.rules, "rule")} with ${plural(stats.symbols, "symbol")}.`,
+      this.trace.wire.before
+        ? element("p", { class: "baseline" }, comparison(stats, this.trace.wire.before))
+        : "",
       ...left.map((sentence) => element("span", { class: "unexpected-note" }, sentence)),
       ...damage.map((sentence) => element("span", { class: "unexpected-note" }, sentence)),
     );
@@ -215,7 +219,8 @@ export class TraceView {
     const parts = shades(sums, trace.wire.rows.length);
     const rows: TimelineRow[] = trace.wire.rows.map((fn, row) => ({
       name: this.functionName(fn),
-      title: this.functionName(fn),
+      title: this.functionName(fn) + this.comparedTitle(fn),
+      ...(trace.wire.before && { change: this.functionChange(fn, trace.wire.before) }),
       figure: about + shareOf(sums.totals[row]!, whole),
       shades: parts[row]!,
       sort: "function",
@@ -231,6 +236,18 @@ export class TraceView {
       });
     rows.push(...this.marks(bounds));
     this.timeline.show(window, trace.length, bounds, rows, this.bands());
+  }
+
+  /** How the instructions of a function in the whole trace differ from the baseline. */
+  private functionChange(fn: number, before: TraceBeforeWire): Change {
+    return change(exact(this.trace!.wire.instructions[fn]!), exact(before.instructions[fn]!));
+  }
+
+  private comparedTitle(fn: number): string {
+    const { instructions, before } = this.trace!.wire;
+    if (!before) return "";
+    const [now, then] = [exact(instructions[fn]!), exact(before.instructions[fn]!)];
+    return `: ${grouped(now)} instructions in the trace, ${grouped(then)} in the baseline`;
   }
 
   /** The rows of hot sequences and of the chosen rule. */
@@ -284,15 +301,20 @@ export class TraceView {
     return found;
   }
 
-  private hotRow({ terminals, count, cost }: HotSequence): (Node | string)[] {
+  private hotRow({ terminals, count, cost, before }: HotSequence): (Node | string)[] {
     const total = exact(this.trace!.wire.hot.total);
     const ends = [terminals[0]!, terminals[terminals.length - 1]!].map((id) => this.nameOf(id));
     const names = ends[0] === ends[1] ? ends[0]! : ends.join(" … ");
     return [
       bar(cost, total, `${grouped(cost)} of ${grouped(total)} instructions`),
-      number(brief(count), `ran ${grouped(count)} times`),
+      number(brief(count), before === null ? `ran ${grouped(count)} times` : both(count, before)),
       number(String(terminals.length)),
-      element("span", { class: "name" }, nameElement(names)),
+      element(
+        "span",
+        { class: "name" },
+        nameElement(names),
+        before !== null && changeDetail(change(count, before)),
+      ),
     ];
   }
 
@@ -315,7 +337,8 @@ export class TraceView {
       element(
         "p",
         { class: "detail" },
-        `Ran ${plural(sequence.count, "time")} with ${plural(once, "instruction")} each.`,
+        `Ran ${plural(sequence.count, "time")} with ${plural(once, "instruction")} each` +
+          (sequence.before === null ? "." : `, and ${times(sequence)} in the baseline.`),
       ),
       found === null
         ? element("p", { class: "detail" }, "Its places are not in the page.")
@@ -425,7 +448,7 @@ export class TraceView {
     const event = this.trace!.events[terminal];
     if (event?.sort !== "path") return "";
     const fn = this.trace!.wire.functions[event.fn]!;
-    return fn < 0 ? "" : route(this.reader.function(fn), BigInt(event.path));
+    return fn < 0 ? "" : words(routeParts(this.reader.function(fn), BigInt(event.path)));
   }
 }
 
@@ -434,4 +457,25 @@ function meaning(event: Event | undefined): string {
   return [event.enters && "enters its function", event.leaves && "leaves its function"]
     .filter(Boolean)
     .join(", ");
+}
+
+/** The executions of a sequence in the baseline, in words. */
+function times({ count, before }: HotSequence): string {
+  return `${plural(before ?? 0n, "time")} (${change(count, before ?? 0n).text})`;
+}
+
+function changeDetail({ sort, text }: Change): HTMLElement {
+  return element("span", { class: `detail change ${sort}` }, text);
+}
+
+/** The totals of the baseline's trace. */
+function comparison(now: StatsWire, { title, stats }: TraceBeforeWire): string {
+  const part = (field: "events" | "paths" | "instructions", noun: string): string => {
+    const [count, before] = [exact(now[field]), exact(stats[field])];
+    return `${plural(before, noun)} (${change(count, before).text})`;
+  };
+  return (
+    `In the baseline (${title}): ${part("events", "event")}, ${part("paths", "path execution")}, ` +
+    `${part("instructions", "instruction")}.`
+  );
 }

@@ -34,6 +34,8 @@ pub struct Projection {
     /// The functions of the baseline whose counts are in `profile`, each with the function of the run
     /// that has them.
     pub matches: Vec<(FunctionId, FunctionId)>,
+    /// The functions of the baseline of which only the totals are known, in the same form.
+    pub changed: Vec<(FunctionId, FunctionId)>,
     /// Functions of the baseline that ran and have no counterpart in the run, most instructions
     /// first.
     pub gone: Vec<FunctionId>,
@@ -86,6 +88,7 @@ pub fn project(
         profile: empty_copy(run, baseline),
         functions: vec![None; run.functions.len()],
         matches: Vec::new(),
+        changed: Vec::new(),
         gone: Vec::new(),
     };
     for pair in matched {
@@ -181,6 +184,7 @@ impl Projection {
         add(&mut counterpart.calls, flow.calls);
         add(&mut counterpart.instructions, flow.instructions);
         if counterpart.pairing == Pairing::Changed {
+            self.changed.push((source, id));
             return;
         }
         self.matches.push((source, id));

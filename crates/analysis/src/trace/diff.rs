@@ -21,7 +21,7 @@ use super::code::{Code, Event};
 use super::digest::{RuleHashes, common_prefix_length};
 use super::grams::{Grams, TooMany, grams};
 use super::pattern::{Node, Resolved};
-use super::query::query;
+use super::query::{freq, query};
 use super::{Grammar, Terminal, Trace};
 use crate::overlap::Both;
 
@@ -241,6 +241,17 @@ fn one_sided(trace: &Grams, other: &Grams) -> Vec<OneSidedSequence> {
     }
     sequences.sort_by(|a, b| (b.count, &a.symbols).cmp(&(a.count, &b.symbols)));
     sequences
+}
+
+/// Executions of a sequence of terminals that follow one another. Overlapping executions all count.
+/// `numbers` has the number of each terminal, and `sequence` consists of such numbers.
+pub fn executions(grammar: &Grammar, numbers: &[u32], sequence: &[u32]) -> Count {
+    let has_number = |wanted: &u32| numbers.iter().map(|number| number == wanted).collect();
+    let pattern = Resolved {
+        node: Node::Sequence((0..sequence.len()).map(Node::Event).collect()),
+        sets: sequence.iter().map(has_number).collect(),
+    };
+    freq(grammar, &pattern).map_or(Count::ZERO, |frequency| frequency.count)
 }
 
 /// Positions of the first and the last event of the first execution of a sequence. `symbols` must

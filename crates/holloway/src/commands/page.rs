@@ -7,6 +7,7 @@ use holloway_abi::{Kind, Unit};
 use holloway_analysis::RunProfile;
 use holloway_analysis::branch_stream::BranchStream;
 use holloway_analysis::phases::{Answer, Question};
+use holloway_analysis::trace::code::Code;
 use holloway_collect::load::Streams;
 use holloway_collect::samples;
 use holloway_collect::thread_traces::TraceSelection;
@@ -43,7 +44,7 @@ pub(crate) fn write(args: &ReportArgs, run: &Path, file: &Path) -> Result<()> {
     }
     let source = source();
     let options = page_options(args, &source);
-    let mut loaded = load_any(args, run, &options)?;
+    let loaded = load_any(args, run, &options)?;
     let baseline = args.baseline.as_deref();
     let baseline = baseline.map(|run| load_baseline(args, run, &options));
     let baseline = baseline.transpose()?;
@@ -51,11 +52,10 @@ pub(crate) fn write(args: &ReportArgs, run: &Path, file: &Path) -> Result<()> {
     let before = baseline.as_ref().map(|(_, before)| &before.profile);
     let profiles: Vec<&RunProfile> = profiles.chain(before).collect();
     check_selection(&profiles, &options)?;
-    let traced = std::mem::take(&mut loaded.traced);
-    // The damage of the run is in its profile.
-    let no_profile = RunProfile::new(Vec::new());
-    let traces = RunTraces::of_streams(traced, no_profile, TraceSelection::All);
-    let page = page(&loaded, &traces, run, baseline.as_ref(), &options)?;
+    let title = title(&loaded.profile, run);
+    let run = TracedRun::new(title, loaded);
+    let baseline = baseline.map(|(title, before)| TracedRun::new(title, before));
+    let page = page(&run, baseline.as_ref(), &options)?;
     output_file::write_bytes(file, page.as_bytes())?;
     status::line("Wrote", &status::shown(file).to_string());
     match args.open {
@@ -146,52 +146,96 @@ fn load_baseline(
     Ok((title(&loaded.profile, &run), loaded))
 }
 
-/// Makes the page.
-fn page(
-    loaded: &LoadedRun,
-    traces: &RunTraces,
-    run: &Path,
-    baseline: Option<&(String, LoadedRun)>,
-    options: &Options<'_>,
-) -> Result<String> {
-    let codes = traces.codes_with_addresses();
-    let chosen = traces.selected(&ChoiceArgs::default());
-    let streams = chosen.iter().map(|index| traces.stream(index, &codes));
-    let streams: Vec<Stream<'_>> = streams.collect();
-    let longest = traces.longest(&chosen, &codes);
-    let longest = longest.map(|index| traces.stream(index, &codes));
-    let question = Question::default();
-    let (mut notes, mut answer) = (Vec::new(), None);
-    if let Some(stream) = &longest {
-        match phases_of(stream, &question)? {
-            Ok(found) => answer = Some(found),
-            Err(note) => notes.push(note),
+/// A run with its traces.
+struct TracedRun {
+    title: String,
+    loaded: LoadedRun,
+    traces: RunTraces,
+}
+
+impl TracedRun {
+    /// Reads the traces of a run.
+    fn new(title: String, mut loaded: LoadedRun) -> TracedRun {
+        let traced = std::mem::take(&mut loaded.traced);
+        // The damage of the run is in its profile.
+        let no_profile = RunProfile::new(Vec::new());
+        TracedRun {
+            title,
+            loaded,
+            traces: RunTraces::of_streams(traced, no_profile, TraceSelection::All),
         }
     }
-    let phases = longest.as_ref().zip(answer.as_ref());
+}
+
+/// The streams of a run, and the phases of the longest.
+struct PhasedStreams<'a> {
+    streams: Vec<Stream<'a>>,
+    longest: Option<(Stream<'a>, Answer<'a>)>,
+    /// Why there are no phases.
+    note: Option<String>,
+}
+
+impl<'a> PhasedStreams<'a> {
+    fn new(traces: &'a RunTraces, codes: &'a [Code<'a>], question: &Question) -> Result<Self> {
+        let chosen = traces.selected(&ChoiceArgs::default());
+        let streams = chosen.iter().map(|index| traces.stream(index, codes));
+        let mut phased = PhasedStreams {
+            streams: streams.collect(),
+            longest: None,
+            note: None,
+        };
+        if let Some(longest) = traces.longest(&chosen, codes) {
+            let stream = traces.stream(longest, codes);
+            match phases_of(&stream, question)? {
+                Ok(answer) => phased.longest = Some((stream, answer)),
+                Err(note) => phased.note = Some(note),
+            }
+        }
+        Ok(phased)
+    }
+
+    fn phases<'s>(&'s self, question: &'s Question, profile: &'s RunProfile) -> Option<Phases<'s>> {
+        let (stream, answer) = self.longest.as_ref()?;
+        Some(Phases {
+            thread: Thread {
+                stream,
+                other_streams: self.streams.len() - 1,
+                damage: &[],
+                profile: Some(profile),
+            },
+            question,
+            answer,
+        })
+    }
+}
+
+/// Makes the page.
+fn page(run: &TracedRun, baseline: Option<&TracedRun>, options: &Options<'_>) -> Result<String> {
+    let question = Question::default();
+    let codes = run.traces.codes_with_addresses();
+    let phased = PhasedStreams::new(&run.traces, &codes, &question)?;
+    let before_codes = baseline.map(|before| before.traces.codes_with_addresses());
+    let before = match (baseline, &before_codes) {
+        (Some(run), Some(codes)) => Some((run, PhasedStreams::new(&run.traces, codes, &question)?)),
+        (None, _) | (_, None) => None,
+    };
+    let loaded = &run.loaded;
     let subject = Subject {
-        title: title(&loaded.profile, run),
-        notes,
+        title: run.title.clone(),
+        notes: phased.note.clone().into_iter().collect(),
         loops: loaded.loops.clone(),
         variation: loaded.variation.clone(),
         samples: loaded.samples.clone(),
-        traces: &streams,
-        phases: phases.map(|(stream, answer)| Phases {
-            thread: Thread {
-                stream,
-                other_streams: streams.len() - 1,
-                damage: &[],
-                profile: Some(&loaded.profile),
-            },
-            question: &question,
-            answer,
-        }),
-        baseline: baseline.map(|(title, before)| Baseline {
-            title,
-            run: &before.profile,
-            loops: before.loops.as_deref(),
-            variation: before.variation.as_deref(),
-            samples: before.samples.as_deref(),
+        traces: &phased.streams,
+        phases: phased.phases(&question, &loaded.profile),
+        baseline: before.as_ref().map(|(run, phased)| Baseline {
+            title: &run.title,
+            run: &run.loaded.profile,
+            loops: run.loaded.loops.as_deref(),
+            variation: run.loaded.variation.as_deref(),
+            samples: run.loaded.samples.as_deref(),
+            traces: &phased.streams,
+            phases: phased.phases(&question, &run.loaded.profile),
         }),
     };
     html::page(&loaded.profile, &subject, options)

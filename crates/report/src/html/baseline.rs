@@ -20,6 +20,8 @@ use super::hot::Routes;
 use super::indices::FunctionIndices;
 use crate::filter::Filter;
 use crate::options::Options;
+use crate::phases::Phases;
+use crate::trace::Stream;
 
 /// Number of paths in the list of paths that differ most.
 const LISTED: usize = 1000;
@@ -37,6 +39,10 @@ pub struct Baseline<'a> {
     pub variation: Option<&'a str>,
     /// The document of [`crate::json::samples`], if the run has samples.
     pub samples: Option<&'a str>,
+    /// The traces of its threads.
+    pub traces: &'a [Stream<'a>],
+    /// The phases of the longest trace.
+    pub phases: Option<Phases<'a>>,
 }
 
 /// A baseline on the functions of a page's run.
@@ -139,9 +145,25 @@ impl<'a> Compared<'a> {
     }
 
     /// The functions of the baseline as indices into the page's table of functions, which has these.
+    /// Functions with another graph in the run have no index.
     pub(super) fn indices(&self, ids: &[FunctionId]) -> FunctionIndices<'a> {
+        self.indices_of(ids, self.projection.matches.iter())
+    }
+
+    /// As [`indices`](Self::indices), but functions with another graph in the run have an index, too.
+    pub(super) fn indices_of_totals(&self, ids: &[FunctionId]) -> FunctionIndices<'a> {
+        let Projection {
+            matches, changed, ..
+        } = &self.projection;
+        self.indices_of(ids, matches.iter().chain(changed))
+    }
+
+    fn indices_of<'m>(
+        &self,
+        ids: &[FunctionId],
+        matches: impl Iterator<Item = &'m (FunctionId, FunctionId)>,
+    ) -> FunctionIndices<'a> {
         let indices: HashMap<FunctionId, usize> = ids.iter().copied().zip(0..).collect();
-        let matches = self.projection.matches.iter();
         let pairs = matches.filter_map(|(before, now)| Some((*before, *indices.get(now)?)));
         FunctionIndices::of_pairs(self.baseline.run, pairs)
     }

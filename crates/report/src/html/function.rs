@@ -6,7 +6,6 @@
 use holloway_analysis::Function;
 use holloway_analysis::diff::Pairing;
 use holloway_analysis::increments::{Increment, Increments, Term};
-use holloway_analysis::predict::predict_paths;
 use holloway_analysis::trail::is_choice;
 use holloway_format::{
     Count, DagKind, EdgeKind, EdgeMap, FunctionMap, Outcome, PathId, Place, Scope,
@@ -52,6 +51,8 @@ pub(super) struct FunctionRecord {
     increments: Vec<Option<Exact>>,
     /// By path that ran: the difference to the number of the previous path, and its count.
     paths: Vec<Exact>,
+    /// By path that ran: the edge that it takes at the decision that decides it, or -1.
+    deciding: Vec<i64>,
     /// By path that an edge profile predicts: the difference to the number of the previous path, and
     /// its predicted count.
     predicted: Vec<Exact>,
@@ -75,6 +76,7 @@ struct BaselineCounts {
 impl FunctionRecord {
     pub(super) fn new(
         function: &Function,
+        predicted: &[(PathId, Count)],
         options: &Options<'_>,
         names: &Filter<'_>,
         files: &mut FileTable<'_>,
@@ -86,11 +88,8 @@ impl FunctionRecord {
             None => names.name(function).to_string(),
             Some(_) => names.name_of(&scope.linkage_name, &scope.name).to_string(),
         };
-        let mut predicted: Vec<_> = predict_paths(function)
-            .into_iter()
-            .map(|path| (path.path, path.count))
-            .collect();
-        predicted.sort_unstable();
+        let branches = Branches::new(map, options.cwd.as_deref());
+        let deciding = branches.deciding(function).into_iter();
         FunctionRecord {
             entry: map.entry,
             exit: map.exit,
@@ -105,7 +104,7 @@ impl FunctionRecord {
                 .collect(),
             edges: map.edges.iter().flat_map(edge).collect(),
             taken: flow.edges.iter().map(|&count| count.into()).collect(),
-            words: words(map, options),
+            words: words(&branches),
             dag: map
                 .dag
                 .iter()
@@ -114,7 +113,8 @@ impl FunctionRecord {
             values: map.dag.iter().map(|edge| edge.value.into()).collect(),
             increments: increments(function),
             paths: numbered(&function.counts),
-            predicted: numbered(&predicted),
+            deciding: deciding.map(|edge| edge.map_or(-1, i64::from)).collect(),
+            predicted: numbered(predicted),
             baseline: baseline.and_then(BaselineCounts::new),
         }
     }
@@ -190,16 +190,15 @@ fn dag_kind(kind: DagKind) -> [u32; 2] {
 }
 
 /// By edge: where control goes. Passed checks have a text too, because paths may fail them.
-fn words(map: &FunctionMap, options: &Options<'_>) -> Vec<String> {
-    let branches = Branches::new(map, options.cwd.as_deref());
+fn words(branches: &Branches<'_>) -> Vec<String> {
     let word = |(number, edge): (u32, &EdgeMap)| match edge.kind {
         EdgeKind::Exit => "left in a call".to_owned(),
         EdgeKind::Plain | EdgeKind::Pinned | EdgeKind::Cut if is_choice(edge.outcome) => {
-            branches.word(edge.place, &branches.destination(number))
+            branches.for_user(number).1
         }
         EdgeKind::Plain | EdgeKind::Pinned | EdgeKind::Cut => end_word(edge.outcome).to_owned(),
     };
-    (0u32..).zip(&map.edges).map(word).collect()
+    (0u32..).zip(&branches.map.edges).map(word).collect()
 }
 
 /// The words for an edge without a decision that ends the function. Empty for other edges.

@@ -2,13 +2,12 @@
 //! best.
 
 use holloway_analysis::RunProfile;
-use holloway_analysis::functions::Summary;
-use holloway_analysis::predict::predict_paths;
 use holloway_format::Count;
 use serde::Serialize;
 
 use super::exact::Exact;
 use super::files::FileTable;
+use super::missed::RanFunctions;
 use crate::filter::Filter;
 
 /// The functions that ran, those with the most instructions first. Each field has a value for each
@@ -25,6 +24,8 @@ pub(super) struct FunctionTable {
     distinct: Vec<Exact>,
     /// Path executions that the edge counts predict right.
     predicted: Vec<Exact>,
+    /// Instructions executed in the other path executions.
+    missed_instructions: Vec<Exact>,
 }
 
 /// Functions that never ran.
@@ -38,12 +39,12 @@ pub(super) struct Uncounted {
 impl FunctionTable {
     pub(super) fn new(
         run: &RunProfile,
-        ran: &[Summary],
+        ran: &RanFunctions,
         names: &Filter<'_>,
         files: &mut FileTable<'_>,
     ) -> FunctionTable {
         let mut table = FunctionTable::default();
-        for summary in ran {
+        for (index, summary) in ran.summaries.iter().enumerate() {
             let function = run.function(summary.function);
             let (executions, distinct) = match summary.paths {
                 Some(paths) => (paths.executions, paths.distinct),
@@ -56,7 +57,9 @@ impl FunctionTable {
             table.instructions.push(summary.instructions.into());
             table.executions.push(executions.into());
             table.distinct.push(distinct.into());
-            table.predicted.push(predicted_right(function).into());
+            let missed = ran.missed(function, index);
+            table.predicted.push(missed.right.into());
+            table.missed_instructions.push(missed.instructions.into());
         }
         table
     }
@@ -77,14 +80,4 @@ impl Uncounted {
         }
         table
     }
-}
-
-/// The executions of a function's paths that the prediction from edge counts has, too.
-fn predicted_right(function: &holloway_analysis::Function) -> Count {
-    let counts = &function.counts;
-    let right = predict_paths(function).into_iter().map(|path| {
-        let index = counts.binary_search_by_key(&path.path, |&(id, _)| id);
-        index.map_or(Count::ZERO, |index| counts[index].1.min(path.count))
-    });
-    right.fold(Count::ZERO, Count::saturating_add)
 }

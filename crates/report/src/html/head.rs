@@ -1,10 +1,9 @@
 //! The head of a document: totals, the table of functions, the hottest paths, and the files.
 
 use holloway_abi::Unit;
+use holloway_analysis::RunProfile;
 use holloway_analysis::coverage::coverage;
 use holloway_analysis::cpu_time::Shares;
-use holloway_analysis::functions::Summary;
-use holloway_analysis::{FunctionId, RunProfile};
 use serde::Serialize;
 
 use super::baseline::{BaselineHead, Compared};
@@ -12,6 +11,7 @@ use super::exact::Exact;
 use super::files::{FileNames, FileTable};
 use super::functions::{FunctionTable, Uncounted};
 use super::hot::{HotPaths, ShareOfPaths, shares};
+use super::missed::{MissedPaths, RanFunctions};
 use super::subject::Subject;
 use crate::filter::Filter;
 use crate::notes::{interrupted, sentence};
@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::samples::basis_words;
 
 /// The version of the document. The page refuses other versions.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// The head of a document.
 #[derive(Serialize)]
@@ -37,6 +37,7 @@ pub(super) struct Head<'a> {
     functions: FunctionTable,
     never_ran: Uncounted,
     hot: HotPaths,
+    missed: MissedPaths,
     files: FileNames,
     /// The names of the lines after the files.
     pub(super) parts: Vec<&'static str>,
@@ -78,12 +79,12 @@ impl<'a> Head<'a> {
         run: &'a RunProfile,
         subject: &'a Subject<'_>,
         compared: Option<&Compared<'a>>,
-        ran: &[Summary],
+        ran: &RanFunctions,
         names: &Filter<'_>,
         files: &mut FileTable<'_>,
         options: &Options<'_>,
     ) -> Head<'a> {
-        let ids: Vec<FunctionId> = ran.iter().map(|summary| summary.function).collect();
+        let ids = ran.ids();
         let interrupt = run
             .interrupt
             .map(|interrupt| format!("interrupted {}", interrupted(interrupt)));
@@ -109,6 +110,7 @@ impl<'a> Head<'a> {
             shares: shares(run, &ids),
             functions,
             never_ran,
+            missed: MissedPaths::new(run, ran, options),
             hot: HotPaths::new(run, names, &ids, options, compared.map(Compared::profile)),
             files: files.names(options),
             parts: Vec::new(),

@@ -1,10 +1,10 @@
 //! The hottest paths of the page's functions, and how many paths make up most of the run.
 
 use holloway_analysis::paths::{HotPath, Ranked, hottest};
-use holloway_analysis::trail::is_choice;
 use holloway_analysis::{Function, FunctionId, RunProfile, Sort};
 use holloway_format::{Count, PathId};
 use serde::Serialize;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -24,7 +24,7 @@ const SHARES: [u64; 3] = [50, 90, 99];
 pub(super) struct HotPaths {
     functions: Vec<usize>,
     numbers: Vec<Exact>,
-    /// The lines of each path, and its rarest outcome: `lines 12–30, 19 → line 22`.
+    /// The decision that decides each path, and its lines: `19 → line 22, in lines 12–30`.
     routes: Vec<String>,
     counts: Vec<Exact>,
     instructions: Vec<Exact>,
@@ -80,6 +80,8 @@ pub(super) struct Routes<'a> {
     run: &'a RunProfile,
     cwd: Option<&'a Path>,
     known: KnownBranches<'a>,
+    /// By function: the deciding edges of its paths.
+    deciding: RefCell<HashMap<FunctionId, Vec<Option<u32>>>>,
 }
 
 impl<'a> Routes<'a> {
@@ -88,50 +90,42 @@ impl<'a> Routes<'a> {
             run,
             cwd: options.cwd.as_deref(),
             known: KnownBranches::default(),
+            deciding: RefCell::default(),
         }
     }
 
-    pub(super) fn route(&self, function: FunctionId, path: PathId) -> String {
-        let function = self.run.function(function);
+    pub(super) fn route(&self, id: FunctionId, path: PathId) -> String {
+        let function = self.run.function(id);
         let branches = self.known.branches(&function.map, self.cwd);
-        route(function, &branches, path)
+        let mut known = self.deciding.borrow_mut();
+        let deciding = known
+            .entry(id)
+            .or_insert_with(|| branches.deciding(function));
+        let index = function.counts.binary_search_by_key(&path, |&(id, _)| id);
+        let deciding = index.ok().and_then(|index| deciding[index]);
+        route(function, &branches, path, deciding)
     }
 }
 
-/// The lines of a path and its rarest outcome: that of its decisions which the run took least often,
-/// compared with the other ways of the same block.
-fn route(function: &Function, branches: &Branches<'_>, path: PathId) -> String {
+/// The decision of a path on this edge, and its lines.
+fn route(
+    function: &Function,
+    branches: &Branches<'_>,
+    path: PathId,
+    deciding: Option<u32>,
+) -> String {
     let trail = trail_of(function, path);
     let lines = match trail.as_ref().and_then(|trail| lines(function, trail)) {
         Some((_, first, last)) if first == last => format!("line {first}"),
         Some((_, first, last)) => format!("lines {first}–{last}"),
         None => path.to_string(),
     };
-    let flow = function.flow();
-    let edges = &function.map.edges;
-    let taken = |edge: usize| u64::try_from(flow.edges[edge]).unwrap_or(0);
-    let path = function.graph().and_then(|graph| graph.path(path));
-    let decided = path.iter().flat_map(|path| &path.edges).filter(|edge| {
-        let from = edges[edge.index()].from as usize;
-        is_choice(edges[edge.index()].outcome) && taken(edge.index()) < u64::from(flow.blocks[from])
-    });
-    let share = |edge: usize| {
-        let whole = u64::from(flow.blocks[edges[edge].from as usize]).max(1);
-        u128::from(taken(edge)) * 1_000_000 / u128::from(whole)
+    let Some(edge) = deciding else {
+        return lines;
     };
-    match decided
-        .map(|edge| edge.index())
-        .min_by_key(|&edge| share(edge))
-    {
-        None => lines,
-        Some(edge) => {
-            let place = edges[edge].place;
-            let at = place.map_or(String::new(), |place| format!("{} ", place.line));
-            let number = u32::try_from(edge).unwrap_or(u32::MAX);
-            let word = branches.word(place, &branches.destination(number));
-            format!("{lines}, {at}→ {word}")
-        }
-    }
+    let (place, word) = branches.for_user(edge);
+    let at = place.map_or(String::new(), |place| format!("{} ", place.line));
+    format!("{at}→ {word}, in {lines}")
 }
 
 /// How many of the hottest paths of these functions make up each share.

@@ -35,11 +35,14 @@ mod head;
 mod hot;
 mod indices;
 mod markup;
+mod missed;
 mod pack;
 mod parts;
 mod phases;
 mod subject;
 mod trace;
+mod trace_before;
+mod trace_stats;
 
 use std::io;
 
@@ -54,6 +57,7 @@ use files::FileTable;
 use function::FunctionRecord;
 use head::Head;
 use indices::FunctionIndices;
+use missed::RanFunctions;
 pub use subject::Subject;
 
 /// Returns the page of a run. [`Options::function`] and [`Options::code`] select its functions.
@@ -64,18 +68,24 @@ pub fn page(run: &RunProfile, subject: &Subject<'_>, options: &Options<'_>) -> i
     let names = Filter::new(options);
     let keep = |id| names.keeps(run, id);
     let ran = hottest(run, Weight::Instructions, None, &keep).functions;
-    let ids: Vec<_> = ran.iter().map(|summary| summary.function).collect();
+    let ran = RanFunctions::new(run, ran);
+    let ids = ran.ids();
     let mut files = FileTable::new(options);
     let mut document = pack::Document::default();
     let compared = subject
         .baseline
         .map(|baseline| Compared::new(run, baseline, &names));
     let mut records = Vec::new();
-    for &id in &ids {
+    for (index, &id) in ids.iter().enumerate() {
         let before = compared.as_ref().and_then(|compared| compared.before(id));
-        let function = run.function(id);
-        let record = FunctionRecord::new(function, options, &names, &mut files, before.as_ref());
-        records.push(record);
+        records.push(FunctionRecord::new(
+            run.function(id),
+            ran.predicted(index),
+            options,
+            &names,
+            &mut files,
+            before.as_ref(),
+        ));
     }
     let indices = FunctionIndices::new(run, &ids);
     let parts = parts::lines(subject, &ids, &indices, compared.as_ref(), options)?;

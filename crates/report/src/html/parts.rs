@@ -4,7 +4,7 @@ use holloway_analysis::FunctionId;
 
 use super::baseline::Compared;
 use super::indices::FunctionIndices;
-use super::phases::PhasesRecord;
+use super::phases::{ComparedPhases, PhasesRecord};
 use super::subject::Subject;
 use super::trace::Traces;
 use crate::options::Options;
@@ -57,12 +57,18 @@ pub(super) fn lines(
         };
         lines.push((name, format!("{{\"now\":{now},\"before\":{before}}}")));
     }
+    let before_indices = compared.map(|compared| compared.indices_of_totals(ids));
     if !subject.traces.is_empty() {
-        let traces = Traces::new(subject, indices, options);
+        let traces = Traces::new(subject, indices, before_indices.as_ref(), options);
         lines.push(("traces", serde_json::to_string(&traces)?));
     }
     if let Some(phases) = &subject.phases {
-        let phases = PhasesRecord::new(phases, indices, options);
+        let before = before.and_then(|before| before.phases.as_ref());
+        let before = before.zip(before_indices.as_ref());
+        let phases = ComparedPhases {
+            now: PhasesRecord::new(phases, indices, options),
+            before: before.map(|(phases, indices)| PhasesRecord::new(phases, indices, options)),
+        };
         lines.push(("phases", serde_json::to_string(&phases)?));
     }
     Ok(lines)

@@ -22,6 +22,13 @@ const HOT_SPOTS: usize = 100;
 /// Number of ranges of lines of a function.
 const RANGES: usize = 4;
 
+/// The phases of the run, and of its baseline.
+#[derive(Serialize)]
+pub(super) struct ComparedPhases {
+    pub(super) now: PhasesRecord,
+    pub(super) before: Option<PhasesRecord>,
+}
+
 /// The phases of a thread.
 #[derive(Serialize)]
 pub(super) struct PhasesRecord {

@@ -1,7 +1,7 @@
 //! A line of a document with the traces of a run: what each thread did, in order.
 
 use holloway_analysis::trace::code::Event;
-use holloway_analysis::trace::stats::{counts, stats};
+use holloway_analysis::trace::stats::counts;
 use holloway_analysis::trace::{Grammar, Part, Terminal};
 use holloway_format::Count;
 use serde::Serialize;
@@ -12,6 +12,8 @@ use super::exact::Exact;
 use super::grammar::{GrammarRecord, Rows};
 use super::indices::FunctionIndices;
 use super::subject::Subject;
+use super::trace_before::{BeforeRecord, IndexedTrace, counterparts};
+use super::trace_stats::StatsRecord;
 use crate::notes::sentence;
 use crate::options::Options;
 use crate::phases::{Phases, phase_name};
@@ -68,19 +70,10 @@ struct TraceRecord {
     hot: HotRecord,
     /// By segment of the exact phases: the phase's name, and the position of its first event.
     phases: Vec<(char, u64)>,
-}
-
-/// The fields have the meaning of the same fields in docs/json.md.
-#[derive(Serialize)]
-struct StatsRecord {
-    events: Exact,
-    paths: Exact,
-    distinct_paths: u64,
-    functions: u64,
-    instructions: Exact,
-    gaps: Exact,
-    rules: u64,
-    symbols: u64,
+    /// By function of the trace: its instructions.
+    instructions: Vec<Exact>,
+    /// The trace of the baseline. Absent without one.
+    before: Option<BeforeRecord>,
 }
 
 /// The hot sequences of a trace.
@@ -101,20 +94,31 @@ impl Traces {
     pub(super) fn new(
         subject: &Subject<'_>,
         indices: &FunctionIndices<'_>,
+        before_indices: Option<&FunctionIndices<'_>>,
         options: &Options<'_>,
     ) -> Traces {
         let mut room = ROOM;
         let chosen = longest(subject.traces, TRACES).into_iter();
         let mut chosen: Vec<&Stream<'_>> = chosen.map(|index| &subject.traces[index]).collect();
         chosen.sort_by_key(|stream| Reverse(stream.events()));
-        let records = chosen.iter().enumerate().map(|(number, stream)| {
+        let before = subject.baseline.map_or(&[][..], |baseline| baseline.traces);
+        let pairs = chosen.iter().zip(counterparts(&chosen, before));
+        let records = pairs.enumerate().map(|(number, (stream, before))| {
             let labeled = LabeledStream::new(stream, options);
+            let before = before.map(|before| LabeledStream::new(before, options));
             let is_exact = number == 0 || stream.trace.grammar.size() <= EXACT_SIZE;
             let method = match is_exact {
                 true => Method::Exact,
                 false => Method::Figure7,
             };
-            TraceRecord::new(&labeled, indices, HotQuestion { method, ..HOT }, &mut room)
+            let question = HotQuestion { method, ..HOT };
+            let before = before.as_ref().zip(before_indices);
+            let before = before.map(|(labeled, indices)| IndexedTrace { labeled, indices });
+            let now = IndexedTrace {
+                labeled: &labeled,
+                indices,
+            };
+            TraceRecord::new(now, before, question, &mut room)
         });
         let mut traces: Vec<TraceRecord> = records.collect();
         if let (Some(longest), Some(phases)) = (traces.first_mut(), &subject.phases) {
@@ -129,11 +133,12 @@ impl Traces {
 
 impl TraceRecord {
     fn new(
-        labeled: &LabeledStream<'_>,
-        indices: &FunctionIndices<'_>,
+        now: IndexedTrace<'_>,
+        before: Option<IndexedTrace<'_>>,
         question: HotQuestion,
         room: &mut usize,
     ) -> TraceRecord {
+        let IndexedTrace { labeled, indices } = now;
         let stream = labeled.stream;
         let (terminals, grammar) = (&stream.trace.terminals, &stream.trace.grammar);
         let counts = counts(grammar, terminals.len());
@@ -173,22 +178,16 @@ impl TraceRecord {
             grammar: record,
             hot: HotRecord::new(&hot),
             phases: Vec::new(),
-        }
-    }
-}
-
-impl StatsRecord {
-    fn new(labeled: &LabeledStream<'_>) -> StatsRecord {
-        let stats = stats(&labeled.stream.trace.grammar, &labeled.events);
-        StatsRecord {
-            events: stats.events.into(),
-            paths: stats.paths.into(),
-            distinct_paths: stats.distinct_paths,
-            functions: stats.functions,
-            instructions: stats.instructions.into(),
-            gaps: stats.gaps.into(),
-            rules: stats.rules,
-            symbols: stats.symbols,
+            instructions: functions
+                .instructions
+                .iter()
+                .map(|&sum| sum.into())
+                .collect(),
+            before: before.map(|before| {
+                let listed = hot.sequences.iter().take(SEQUENCES);
+                let sequences = listed.map(|sequence| &*sequence.terminals);
+                BeforeRecord::new(now, before, &functions.functions, sequences)
+            }),
         }
     }
 }
@@ -213,6 +212,8 @@ impl HotRecord {
 /// The functions of a trace, those with the most instructions first. The first of them have rows.
 struct TraceFunctions {
     functions: Vec<u32>,
+    /// By function: its instructions.
+    instructions: Vec<u64>,
     numbers: HashMap<u32, usize>,
 }
 
@@ -228,7 +229,12 @@ impl TraceFunctions {
         let mut functions: Vec<u32> = sums.keys().copied().collect();
         functions.sort_by_key(|function| (Reverse(sums[function]), *function));
         let numbers = functions.iter().copied().zip(0..).collect();
-        TraceFunctions { functions, numbers }
+        let instructions = functions.iter().map(|function| sums[function]).collect();
+        TraceFunctions {
+            functions,
+            instructions,
+            numbers,
+        }
     }
 
     /// Number of functions with rows.

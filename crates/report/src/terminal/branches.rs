@@ -5,10 +5,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
-use holloway_analysis::directions::{Destination, Directions};
-use holloway_format::FunctionMap;
+use holloway_analysis::Function;
+use holloway_analysis::deciding::deciding_edges;
+use holloway_analysis::directions::{Destination, Directions, ShownPlace};
+use holloway_analysis::trail::is_choice;
+use holloway_format::{FunctionMap, Place};
 
-use crate::places::is_library;
+use crate::places::{inlined_at, is_library};
 
 /// The branches of a function. [`outcome`](super::outcome) puts the decisions at these branches
 /// into words.
@@ -42,8 +45,50 @@ impl<'a> Branches<'a> {
         }
     }
 
+    /// By path that ran: the edge that it takes at the [decision that decides
+    /// it](holloway_analysis::deciding). A check that passes is no decision.
+    pub(crate) fn deciding(&self, function: &Function) -> Vec<Option<u32>> {
+        deciding_edges(function, &|edge| {
+            is_choice(self.map.edges[edge as usize].outcome)
+                && self.destination(edge) != Destination::GoesOn
+        })
+    }
+
+    /// The place of an edge's branch in the user's code, and where control goes along the edge. Library
+    /// code has the place that it was inlined into, so its own lines have the name of their file:
+    /// `macros.rs:384`.
+    pub(crate) fn for_user(&self, edge: u32) -> (Option<Place>, String) {
+        let place = self.map.edges[edge as usize].place;
+        let place = place.map(|place| inlined_at(self.map, place).unwrap_or(place));
+        let destination = match self.destination(edge) {
+            Destination::To(to) => Destination::To(short_library(to)),
+            Destination::Back(to) => Destination::Back(short_library(to)),
+            Destination::LeavesLoop(to) => Destination::LeavesLoop(to.map(short_library)),
+            other @ (Destination::Case(_)
+            | Destination::StaysInLoop
+            | Destination::StaysOnLine
+            | Destination::Returns
+            | Destination::NeverReturns
+            | Destination::GoesOn
+            | Destination::Unwinds
+            | Destination::MayReturnAgain) => other,
+        };
+        (place, self.word(place, &destination))
+    }
+
     /// Where control goes along an edge.
     pub(crate) fn destination(&self, edge: u32) -> Destination<'a> {
         self.directions.destination(edge)
+    }
+}
+
+/// A place whose file has no folders if it belongs to a library.
+fn short_library(place: ShownPlace<'_>) -> ShownPlace<'_> {
+    match is_library(place.file) {
+        true => ShownPlace {
+            file: place.file.rsplit('/').next().unwrap_or(place.file),
+            ..place
+        },
+        false => place,
     }
 }

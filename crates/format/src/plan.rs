@@ -45,9 +45,9 @@
 //!   `memset`, `memcmp`, `bcmp`) has had, if the compiler does not know its size: the number of the
 //!   operation among those of the function, from 0 in the order of the code, how often it has had the
 //!   size, and the size in bytes. 513 stands for all sizes from 513 on.
-//! - `unpredictable EDGE COUNT` follows for each branch that a processor is expected to mispredict
-//!   often: the smallest number of the branch's edges, and the expected mispredictions. The branch
-//!   becomes a select if they are [a fifth](is_unpredictable) of its executions.
+//! - `unpredictable EDGE COUNT` follows, in early counts, for each branch that a processor is expected
+//!   to mispredict often: the smallest number of the branch's edges, and the expected mispredictions.
+//!   The branch becomes a select if they are [a fifth](is_unpredictable) of its executions.
 //! - `tail COUNT EDGE-EDGE…` follows, in early counts, for each path whose blocks the optimized build
 //!   copies: how often the path ran, and two or more edges in order. The build copies the blocks
 //!   between the edges. So the first edge leads to a copy, and the last edge leads out of the copies.

@@ -179,7 +179,7 @@ fn form(line: usize, form: &'static str) -> PlanError {
 
 /// The first word of a line that only early counts have.
 fn early_word(content: &str) -> Option<&'static str> {
-    let mut words = [CODE, TARGET, SIZE, TAIL].into_iter();
+    let mut words = [CODE, TARGET, SIZE, UNPREDICTABLE, TAIL].into_iter();
     let word = words.find(|word| content.starts_with(word))?;
     Some(word.trim_end())
 }
@@ -498,11 +498,10 @@ end
         check_edges("target 1 1 f\ntarget 1 1\n", unsorted);
         check_edges("target 1 1 f\ntarget 0 1 g\n", unsorted);
         let late = function.replace("FIRST\n", "FIRST\nlate");
-        for word in ["code", "target", "size", "tail"] {
+        for word in ["code", "target", "size", "unpredictable", "tail"] {
             let error = PlanError::Late { line: 4, word };
             check(&format!("{late}{word} 1 2 3\n"), error);
         }
-        check(&format!("{late}unpredictable 1 1\n"), PlanError::LastLine);
         let bytes = [FIRST_LINE.as_bytes(), b"\n\xff"].concat();
         assert_eq!(Plan::parse(&bytes), Err(PlanError::NotUtf8 { line: 2 }));
     }

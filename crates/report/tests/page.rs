@@ -14,12 +14,12 @@ use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::{LookAhead, Sequitur, Terminal, Trace};
 use holloway_analysis::trail::is_choice;
 use holloway_analysis::{CountBasis, RunProfile};
-use holloway_format::{Count, ImageMap};
+use holloway_format::{Count, ImageMap, Outcome};
 use holloway_report::html::{Baseline, Subject, page};
 use holloway_report::source::Nothing;
 use holloway_report::trace::{Cost, HotQuestion, Method, MinCost, Question, Run, Stream};
 use holloway_report::{Options, Source, View, json};
-use holloway_testkit::build::{SLIDE_FIRST, image, module, profile, slide};
+use holloway_testkit::build::{SLIDE_FIRST, function, image, module, profile, slide};
 use large_run::large_run;
 use serde_json::Value;
 
@@ -169,6 +169,39 @@ fn lists_of_paths_name_the_decision_that_decides_each() {
             "{route}"
         );
     }
+}
+
+/// A branch of library code, inlined into line 5 of the user's code. The page shows it on line 5, so
+/// lines of the library need the name of their file.
+#[test]
+fn lines_of_inlined_library_code_have_the_name_of_their_file() {
+    let map = function("f", "app.c", 1)
+        .inlined("next", "/usr/include/c++/14/vector.h", 0, 5)
+        .block(1, &[(1, 30)])
+        .block(1, &[(1, 31)])
+        .block(1, &[(1, 33)])
+        .block(1, &[(0, 7)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::True)
+        .edge(0, 2, Outcome::False)
+        .edge(1, 3, Outcome::Jump)
+        .edge(2, 3, Outcome::Jump)
+        .edge(3, 4, Outcome::Return)
+        .done();
+    let image = image("app", vec![module("app.c", vec![map])]);
+    let profile = profile(&image, 7, &[(0, 0, &[(0, 30), (1, 20)])]);
+    let run = RunProfile::new(vec![(image, vec![profile])]);
+    let document = document(&page_of(&run, &Nothing));
+    let words = document[1]["words"].as_array().unwrap();
+    assert_eq!(words[..2], ["vector.h:31", "vector.h:33"]);
+    let routes = document[0]["hot"]["routes"].as_array().unwrap();
+    let has = |words: &str| {
+        routes
+            .iter()
+            .any(|route| route.as_str().unwrap().starts_with(words))
+    };
+    assert!(has("5 → vector.h:31, in line"), "{routes:?}");
+    assert!(has("5 → vector.h:33, in line"), "{routes:?}");
 }
 
 /// The paths of the slides: ACDF ran 90 times, ACDEF 60, ABCDEF 100, and ABDF 20. The edge counts

@@ -16,7 +16,7 @@ const CLOCKS: Record<string, string> = {
 };
 const BLOCKS: Record<string, string> = {
   known: "blocks are known",
-  "not-woven": "not woven, so only functions are known",
+  "not-woven": "not profiled, so only functions are known",
   "no-probes": "built without marks of blocks: build with --collect none",
   "no-symbols": "stripped: strip with --strip-debug, which keeps symbols",
   damaged: "its path map is damaged",

@@ -3,12 +3,15 @@
 //! A scope is the function itself or a function that was inlined into it. The chain of `inlinedAt`
 //! locations leads from the inlined code outward. Included text (`#include`, `#line`) has a scope
 //! that differs from the including function's scope only in the file. Line 0 means that the
-//! compiler knows no line. Locations with line 0 have no place.
+//! compiler knows no line. Locations with line 0 have no place, and neither has the code of
+//! functions that the compiler generated (`generated`).
 
 use std::collections::HashMap;
 
 use holloway_format::{Place, Scope};
 use holloway_llvm::{Function, Location, Subprogram};
+
+use super::generated::is_generated;
 
 /// The scopes of one function, in the order in which they are first needed: callers before callees.
 pub(crate) struct Scopes<'m> {
@@ -18,6 +21,8 @@ pub(crate) struct Scopes<'m> {
     /// The index of a scope of included text, by the including scope and the file.
     included: HashMap<(u32, String), u32>,
     subprograms: &'m SubprogramCache<'m>,
+    /// Whether the compiler generated the function, so its own code has no places.
+    is_generated: bool,
 }
 
 /// The debug information of a module's subprograms, each read once.
@@ -53,14 +58,22 @@ impl<'m> Scopes<'m> {
             known: HashMap::new(),
             included: HashMap::new(),
             subprograms,
+            is_generated: false,
         };
         let mut scope = match function.subprogram() {
             Some(subprogram) => {
                 scopes.known.insert((subprogram, None), 0);
+                scopes.is_generated = is_generated(function, subprogram);
                 subprograms.scope(subprogram)
             }
             None => Scope::default(),
         };
+        if scopes.is_generated {
+            scope = Scope {
+                name: scope.name,
+                ..Scope::default()
+            };
+        }
         scope.linkage_name = function.name().into();
         scopes.scopes.push(scope);
         scopes
@@ -72,6 +85,9 @@ impl<'m> Scopes<'m> {
             return None;
         }
         let scope = self.scope(location)?;
+        if scope == 0 && self.is_generated {
+            return None;
+        }
         let scope = match location.other_file() {
             Some(file) => self.included_scope(scope, join_path(file))?,
             None => scope,

@@ -11,7 +11,7 @@ use holloway_report::{
 };
 use regex::Regex;
 
-use crate::cli::{CodeArgs, ColorWhen, ListArgs, TimeOf, TimesArgs, last_line};
+use crate::cli::{CodeArgs, ColorWhen, ListArgs, PlaceArgs, TimeOf, TimesArgs, last_line};
 use crate::failure::{Failure, Result};
 use crate::screen::{colors, terminal_width};
 use crate::{pager, status};
@@ -98,13 +98,31 @@ pub(crate) fn named_function(run: &RunProfile, text: &str) -> Result<NamedFuncti
 pub(crate) fn code_filter(args: &CodeArgs) -> CodeFilter {
     CodeFilter {
         crates: args.crates.clone(),
-        files: args.files.iter().map(|glob| Glob::new(glob)).collect(),
+        files: globs(&args.files),
         origin: match (args.workspace, args.all_code) {
             (true, _) => Origin::Workspace,
             (false, true) => Origin::All,
             (false, false) => Origin::ByView,
         },
     }
+}
+
+/// The filter on code by place.
+pub(crate) fn place_filter(args: &PlaceArgs) -> CodeFilter {
+    CodeFilter {
+        crates: args.crates.clone(),
+        files: globs(&args.files),
+        ..CodeFilter::default()
+    }
+}
+
+/// Reads patterns of files.
+pub(crate) fn globs(texts: &[String]) -> Vec<Glob> {
+    let folder = std::env::current_dir().ok();
+    let globs = texts.iter();
+    globs
+        .map(|text| Glob::in_folder(text, folder.as_deref()))
+        .collect()
 }
 
 /// Checks that the functions, crates, files, and paths that the user names exist in one of the

@@ -17,7 +17,7 @@ use holloway_analysis::trail::frames;
 use holloway_analysis::ways::{Way, branch_ways, executions};
 use holloway_format::{Count, FunctionMap, Place, Scope};
 
-use crate::code::Glob;
+use crate::code::{Glob, is_workspace, without_dots};
 use crate::colors::HeatScale;
 use crate::filter::Filter;
 use crate::numbers::{grouped, share};
@@ -150,23 +150,30 @@ pub fn of_file(run: &RunProfile, file: &str, options: &Options<'_>) -> Annotatio
     counted.annotation(file, (1, last), Vec::new())
 }
 
-/// The files of a run that match a pattern such as `search.rs` or `src/*.c`.
+/// The files of a run that match a pattern such as `search.rs` or `src/*.c`: the file with this path
+/// if there is one, and otherwise all that match, those of libraries last.
 pub fn files_matching<'a>(
     run: &'a RunProfile,
     pattern: &str,
     options: &Options<'_>,
 ) -> Vec<&'a str> {
-    let glob = Glob::new(pattern);
+    let cwd = options.cwd.as_deref();
     let scopes = run
         .functions
         .iter()
         .flat_map(|function| &function.map.scopes);
     let files: BTreeSet<&str> = scopes.map(|scope| &*scope.file).collect();
-    let matches = |file: &&str| {
-        let shown = short(file, options.cwd.as_deref());
-        !file.is_empty() && (glob.matches(file) || glob.matches(&shown))
-    };
-    files.into_iter().filter(matches).collect()
+    let path = without_dots(&cwd.unwrap_or(Path::new("")).join(pattern));
+    let is_path = |file: &&str| !file.is_empty() && without_dots(Path::new(file)) == path;
+    let named: Vec<&str> = files.iter().copied().filter(is_path).collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let glob = Glob::in_folder(pattern, cwd);
+    let matching = files.into_iter().filter(|file| glob.selects(file, cwd));
+    let mut matching: Vec<&str> = matching.collect();
+    matching.sort_by_key(|file| !is_workspace(file));
+    matching
 }
 
 /// The last line of a scope's own code, including calls that were inlined.

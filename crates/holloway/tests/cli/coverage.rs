@@ -52,6 +52,22 @@ fn several_runs_are_merged() {
     let all = coverage("up down far");
     assert_eq!(ratio(&all, "paths"), [3, 4]);
     assert_eq!(ratio(&all, "conditions"), [1, 2]);
+    // Limits are on the same figures.
+    let one = coverage("up");
+    for measure in ["functions", "lines", "branches", "paths", "conditions"] {
+        let [covered, possible] = ratio(&one, measure);
+        let percent = 100.0 * covered as f64 / possible as f64;
+        let budget = format!(
+            "[[limit]]\nmeasure = '{measure}-covered'\nfunction = '::sign$'\nmin = {percent}\nmax = {percent}\n"
+        );
+        project.write("budget.toml", &budget);
+        let kept = project.holloway("check budget.toml up").ok();
+        kept.says(&format!("{percent:.2} %"));
+    }
+    let nothing = project.holloway("coverage up --function ::main$").ok();
+    nothing.says("branches      none");
+    nothing.says("conditions    none");
+
     let text = project.holloway("coverage --tests up down far").ok();
     text.says("3 of 3 tests keep all paths; no smaller set does");
     project

@@ -5,9 +5,11 @@ use std::io::{self, Write as _};
 use holloway_analysis::RunProfile;
 use holloway_analysis::variation::RankOptions;
 use holloway_analysis::variation::rank::{Disturbed, Time};
+use holloway_format::SourceFile;
 use holloway_link::toolchain::Rustc;
 use holloway_report::{
-    CodeFilter, Files, Glob, Options, Origin, PathChoice, SelectionError, function_pattern,
+    CodeFilter, Files, Glob, Options, Origin, PathChoice, SelectionError, changed_files,
+    function_pattern, plural, short_file as short,
 };
 use regex::Regex;
 
@@ -145,6 +147,31 @@ pub(crate) fn warn_partly(
     let warnings = partly.iter().map(ToString::to_string);
     warnings.for_each(|warning| status::warn(&warning));
     Ok(())
+}
+
+/// Warns of source files that were shown, and that have changed since the runs' programs were built.
+pub(crate) fn warn_of_changed_files(runs: &[&RunProfile], options: &Options<'_>) {
+    let modules = runs.iter().flat_map(|run| &run.modules);
+    warn_of_changes(modules.flat_map(|module| &module.sources), options);
+}
+
+/// As [`warn_of_changed_files`], for the source files that the compiler read.
+pub(crate) fn warn_of_changes<'a>(
+    compiled: impl IntoIterator<Item = &'a SourceFile>,
+    options: &Options<'_>,
+) {
+    let changed = changed_files(compiled, options.source);
+    let [first, others @ ..] = &changed[..] else {
+        return;
+    };
+    let others = match others.len() {
+        0 => " has".to_owned(),
+        count => format!(" and {} have", plural(count as u64, "other source file")),
+    };
+    let first = short(first, options.cwd.as_deref());
+    status::warn(&format!(
+        "{first}{others} changed since the program was built, so counts may stand beside other lines: build and record again"
+    ));
 }
 
 /// Writes to stdout, or to the pager of the command. A closed pipe is no error.

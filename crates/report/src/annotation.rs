@@ -23,6 +23,7 @@ use crate::filter::Filter;
 use crate::numbers::{grouped, share};
 use crate::options::Options;
 use crate::places::{is_library, short};
+use crate::source::TextProblem;
 use crate::terminal::branches::KnownBranches;
 
 /// A function or a file with counts.
@@ -36,10 +37,21 @@ pub struct Annotation {
     pub functions: Vec<String>,
     /// The lines, in order. A gap means that the lines between are not shown.
     pub lines: Vec<AnnotatedLine>,
-    /// Whether the text of the file is on this machine.
-    pub has_text: bool,
+    /// The text of the lines.
+    pub text: TextState,
     /// The colors of the counts.
     pub scale: HeatScale,
+}
+
+/// Whether lines have their text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TextState {
+    /// They have.
+    Known,
+    /// The file has fewer lines than the compiled one.
+    Short,
+    /// The file has no text.
+    Unknown(TextProblem),
 }
 
 /// A line of the source.
@@ -231,6 +243,13 @@ impl<'a> CountedFiles<'a> {
         let counted = self.file(file);
         let text = |line| options.source.line(file, line);
         let has_text = (first..=last).any(|line| text(line).is_some());
+        let with_code = counted.lines.range(first..=last);
+        let is_short = with_code.clone().any(|(&line, _)| text(line).is_none());
+        let state = match options.source.problem(file).filter(|_| !has_text) {
+            Some(problem) => TextState::Unknown(problem),
+            None if is_short => TextState::Short,
+            None => TextState::Known,
+        };
         let lines = (first..=last).filter(|line| has_text || counted.lines.contains_key(line));
         let lines = lines.map(|line| {
             let bound = counted.bounds.get(&line).copied().unwrap_or_default();
@@ -249,7 +268,7 @@ impl<'a> CountedFiles<'a> {
             short_file: short(file, options.cwd.as_deref()),
             functions,
             lines,
-            has_text,
+            text: state,
             scale: HeatScale::up_to(highest),
         }
     }

@@ -11,9 +11,11 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use holloway_format::SourceFile;
 use regex::Regex;
 
 use crate::places::{is_library, short};
+use crate::source::Source;
 
 /// The code that a report shows. The default shows all code, or the workspace in the lines view.
 #[derive(Clone, Debug, Default)]
@@ -80,6 +82,22 @@ impl CodeFilter {
                     .iter()
                     .any(|glob| !glob.excludes && matches(glob)))
             && !self.files.iter().any(|glob| glob.excludes && matches(glob))
+    }
+
+    /// Reads the files of the workspace that the filter keeps, so that
+    /// [`changed_files`](crate::changed_files) knows them: for reports that show places without their
+    /// text.
+    pub fn read_workspace<'a>(
+        &self,
+        compiled: impl IntoIterator<Item = &'a SourceFile>,
+        cwd: Option<&Path>,
+        source: &dyn Source,
+    ) {
+        for SourceFile { file, .. } in compiled {
+            if is_workspace(file) && self.keeps_file(file, cwd) {
+                source.line(file, 1);
+            }
+        }
     }
 
     /// Whether the filter keeps code of a crate.

@@ -83,6 +83,7 @@ pub use one_function::{
 };
 pub use options::{Head, Options, PathChoice, View, default_view};
 pub use path_names::full_name as full_path_name;
+pub use places::short as short_file;
 pub use samples::SampleView;
 pub use selection::{SelectionError, check_function_or_file, check_sampled, check_selection};
-pub use source::{Files, Source};
+pub use source::{Files, Source, changed_files};

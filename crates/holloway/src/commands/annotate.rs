@@ -5,11 +5,14 @@ use std::process::ExitCode;
 use holloway_abi::Unit;
 use holloway_analysis::RunProfile;
 use holloway_report::annotation::{self, Annotation};
+use holloway_report::notes::sentence;
 use holloway_report::{Options, PathChoice, check_function_or_file, names_function, terminal};
 
 use crate::cli::AnnotateArgs;
 use crate::failure::{Failure, Result};
-use crate::printing::{named_function, place_filter, source, unfiltered, warn_partly, write_out};
+use crate::printing::{
+    named_function, place_filter, source, unfiltered, warn_of_changed_files, warn_partly, write_out,
+};
 use crate::{latest, loading};
 
 /// Prints the source of the function or file that the user names.
@@ -29,6 +32,13 @@ pub(crate) fn main(args: &AnnotateArgs) -> Result<ExitCode> {
         ..unfiltered(args.top, args.color, &source)
     };
     let annotations = annotations(&run, &args.target, &mut options)?;
+    if let (true, Some(note)) = (annotations.is_empty(), run.damage.first()) {
+        return Err(Failure::new(format_args!(
+            "no line of {} is known, and part of the run cannot be read: {}; record again",
+            args.target,
+            sentence(note)
+        )));
+    }
     if annotations.is_empty() {
         return Err(Failure::usage(format_args!(
             "no line of {} is known: the program has no line tables for it; compile with -g",
@@ -36,6 +46,7 @@ pub(crate) fn main(args: &AnnotateArgs) -> Result<ExitCode> {
         )));
     }
     write_out(|out| terminal::annotate::write(&run, &annotations, &options, out))?;
+    warn_of_changed_files(&[&run], &options);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -55,6 +55,7 @@ pub(crate) fn main(args: &GraphArgs) -> Result<ExitCode> {
         all_blocks: args.all,
     };
     write_out(|out| graph::write(&run, function, choice, &options, out))?;
+    printing::warn_of_changed_files(&[&run], &options);
     Ok(ExitCode::SUCCESS)
 }
 

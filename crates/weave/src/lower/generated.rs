@@ -15,7 +15,7 @@
 //! - A closure calls a function of the same declaration, and returns where that function returns. A
 //!   closure in the source ends before the function around it does.
 
-use holloway_llvm::{Function, Instruction, Location, Opcode, Subprogram};
+use holloway_llvm::{Block, Function, Instruction, Location, Opcode, Subprogram};
 
 /// How rustc begins the name of a closure in debug information.
 const CLOSURE: &str = "{closure#";
@@ -56,6 +56,6 @@ fn return_place(function: Function<'_>) -> Option<(u32, u32)> {
 
 /// The instructions that have debug locations.
 fn locations<'m>(function: Function<'m>) -> impl Iterator<Item = (Instruction<'m>, Location<'m>)> {
-    let instructions = function.blocks().flat_map(|block| block.instructions());
+    let instructions = function.blocks().flat_map(Block::instructions);
     instructions.filter_map(|instruction| Some((instruction, instruction.location()?)))
 }

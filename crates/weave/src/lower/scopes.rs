@@ -6,9 +6,10 @@
 //! compiler knows no line. Locations with line 0 have no place, and neither has the code of
 //! functions that the compiler generated (`generated`).
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 
-use holloway_format::{Place, Scope};
+use holloway_format::{Place, Scope, SourceFile, Text};
 use holloway_llvm::{Function, Location, Subprogram};
 
 use super::generated::is_generated;
@@ -28,8 +29,14 @@ pub(crate) struct Scopes<'m> {
 /// The debug information of a module's subprograms, each read once.
 #[derive(Default)]
 pub(crate) struct SubprogramCache<'m> {
-    known: std::cell::RefCell<HashMap<Subprogram<'m>, Scope>>,
+    known: RefCell<HashMap<Subprogram<'m>, Scope>>,
+    /// By file: its MD5.
+    sources: RefCell<BTreeMap<Text, Text>>,
 }
+
+/// How rustc begins the names of the files of the standard library. Its version determines their
+/// content.
+const STANDARD_LIBRARY: &str = "/rustc/";
 
 impl<'m> SubprogramCache<'m> {
     /// The scope of a subprogram, without a parent.
@@ -37,16 +44,36 @@ impl<'m> SubprogramCache<'m> {
         self.known
             .borrow_mut()
             .entry(subprogram)
-            .or_insert_with(|| Scope {
-                name: subprogram.name().into(),
-                linkage_name: subprogram.linkage_name().into(),
-                file: file(subprogram).into(),
-                line: subprogram.line(),
-                parent: None,
-                call_line: 0,
-                call_column: 0,
+            .or_insert_with(|| {
+                let file: Text = file(subprogram).into();
+                if !file.starts_with(STANDARD_LIBRARY)
+                    && let Some(md5) = subprogram.file_md5()
+                {
+                    self.sources.borrow_mut().insert(file.clone(), md5.into());
+                }
+                Scope {
+                    name: subprogram.name().into(),
+                    linkage_name: subprogram.linkage_name().into(),
+                    file,
+                    line: subprogram.line(),
+                    parent: None,
+                    call_line: 0,
+                    call_column: 0,
+                }
             })
             .clone()
+    }
+
+    /// The files of all scopes up to now whose content is known, by name.
+    pub(crate) fn sources(&self) -> Vec<SourceFile> {
+        let sources = self.sources.borrow();
+        let sources = sources.iter();
+        sources
+            .map(|(file, md5)| SourceFile {
+                file: file.clone(),
+                md5: md5.clone(),
+            })
+            .collect()
     }
 }
 

@@ -68,7 +68,7 @@ fn increments(programs: &[Program]) -> String {
         "## Increments",
         "How often a run increments counters. *Path increments* are those of path counters: one for each path that runs, and another one where a path \
          goes on behind a call that may not come back. *Edge increments* are those of the counters of an edge profile of the same run, as a multiple of the path increments. \
-         *Hashed* is the share of path executions that were counted in hash tables. The slides have these columns beside the overheads.",
+         *Hashed* is the share of path executions that were counted in hash tables. The slides have these columns beside the overheads. Lower is better.",
         [
             "paths (million)",
             "path increments (million)",

@@ -393,7 +393,11 @@ fn graphviz_draws_one_function() {
 
     let several = try_export(&["--format", "dot", "--function", "scan|main", "paths"]);
     assert_eq!(several.status.code(), Some(2));
-    assert!(several.stderr.contains("2 match: "), "{}", several.stderr);
+    assert!(
+        several.stderr.contains("2 functions match: main (scan.c:"),
+        "{}",
+        several.stderr
+    );
 }
 
 #[test]

@@ -384,6 +384,18 @@ fn the_text_of_bolt_gives_edges() {
     let edges = counted(traced, "edges");
     let document = traced.json(&["overlap", "bolt", &edges, "--format", "json"]);
     assert!(overlap(&document) > 0.98, "{document}");
+
+    // Old versions of BOLT write branches and runs on lines of their own.
+    let mut text = String::new();
+    for pair in traced.branches.windows(2) {
+        let [(from, to), (end, _)] = [pair[0], pair[1]];
+        text += &format!("B {} {} 3 0\n", place(from), place(to));
+        text += &format!("F {} {} 3\n", place(to), place(end));
+    }
+    traced.write("old.txt", text.as_bytes());
+    traced.ok(&["import", "old.txt", "app", "--no-report", "-o", "old"]);
+    let document = traced.json(&["overlap", "old", &edges, "--format", "json"]);
+    assert!(overlap(&document) > 0.98, "{document}");
     let output = traced.holloway(&["report", "bolt", "--view", "paths"]);
     assert_eq!(output.ending(), "exit 2");
     assert!(

@@ -39,7 +39,7 @@ const HEAD: &str = "\
 Written by `cargo xtask study branch-records`. The longest trace of each program of the suite ran on a
 simulated machine with [branch records](../import.md): stacks of the last 32 taken branches, taken
 after random numbers of branches. The tables compare the edges and paths that the stacks show with
-those that ran: 1 means that each edge or path has the same share in both.
+those that ran: 1 means that each edge or path has the same share in both, and is best.
 
 The machine has the blocks in the order of the path map, and executes woven code only. At most the first
 20 million paths of a trace ran. In traces, paths end before calls. So they are shorter than the paths

@@ -22,7 +22,7 @@ program.
 Plain and woven builds take turns. Times are medians, and ratios are medians of the rounds' ratios.
 CPU time is that of all processes of a build, user and system. On a busy machine, read the ratios of
 CPU time. On an idle one, the ratios of wall-clock time also show how well a build uses several
-processors.
+processors. Lower is better.
 ";
 
 /// The options of `cargo xtask study builds`.

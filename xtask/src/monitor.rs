@@ -42,7 +42,7 @@ const GAPS: &str = "\
 
 A loop reads the clock again and again. A gap of 0.4 to 60 µs between two readings is an interrupt.
 Time in longer gaps belongs to other processes, and is left out. So these figures hold on a busy
-machine, too.
+machine, too. Lower is better.
 
 ";
 

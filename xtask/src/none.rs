@@ -31,7 +31,7 @@ that a [monitor](../monitor.md) knows its blocks. *Pipeline* compares a build th
 without probes with a build by the compiler alone. *Probes* compares `--collect none` with the
 pipeline. Instructions are those of a run with a small input, counted by callgrind, of programs
 with one thread. *Map* and *probes* are the sections with the path map and with the addresses of
-blocks, as a share of the file without them. The second is not loaded.
+blocks, as a share of the file without them. The second is not loaded. Lower is better.
 
 The probes are no instructions, but they keep the code generator from merging some blocks. The rest
 of the difference comes from the pipeline. Rust programs gain or lose code because the linker sees

@@ -44,6 +44,8 @@ first version is used for all of them.
   none has late counts.
 - *kept*: *old* over *own*. Above 100 %, the old plan saves more than the version's own plan.
 
+Higher is better, except for *plain*.
+
 Each plan was trained on another text than the instructions are counted with. Selects and prefetches
 are left out, because instructions do not show what they gain.
 

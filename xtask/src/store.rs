@@ -29,7 +29,7 @@ Written by `cargo xtask study store`. Each program of the suite ran once, with 1
 second, and [`holloway manager`](../monitor.md) added the run to a store. *Profile* is the record
 of the program in the store: the CPU time of each block, and no addresses. *Path map* is the
 compressed map, which says what the blocks are. Shares are of the bytes of machine code. The
-database itself has a fixed size in addition.
+database itself has a fixed size in addition. Lower is better.
 
 The long-term store of Morph took 29 to 84 % of the size of text (Zhang et al. 1997, table 6).
 Morph knew the blocks from the program's intermediate form, which was kept in addition.

@@ -35,6 +35,7 @@ mod branch;
 mod counts;
 mod frames;
 mod layout;
+mod loose;
 mod sums;
 mod ways;
 
@@ -45,6 +46,7 @@ use holloway_format::branches::{BranchQuality, FunctionBranches};
 
 pub use branch::{Jump, Place, TakenBranch};
 pub use layout::{CodeLayout, CodeRange};
+pub use loose::LooseRecord;
 
 use frames::Walk;
 use sums::RecordSums;
@@ -66,16 +68,10 @@ impl BranchRecords {
         Walk::new(&mut self.0, branches.len()).walk(branches);
     }
 
-    /// Adds `count` executions of a branch without the branches before it, `mispredicted` of them
-    /// mispredicted.
-    pub fn add_branch(&mut self, branch: TakenBranch, count: u64, mispredicted: u64) {
-        self.0.quality.branches = self.0.quality.branches.saturating_add(count);
-        Walk::of_single(&mut self.0, count).jump_alone(branch, mispredicted);
-    }
-
-    /// Adds `count` executions of a run: the code from `start` to the instruction at `end`.
-    pub fn add_run(&mut self, start: u64, end: u64, count: u64) {
-        Walk::of_single(&mut self.0, count).run_alone(start, end);
+    /// Adds branches and runs without their order in a stack. All records of a file are added
+    /// together, because each shows how control got to others.
+    pub fn add_loose(&mut self, records: &[LooseRecord]) {
+        loose::add(&mut self.0, records);
     }
 
     /// The counts up to now of the functions that records show, in the order of the map.

@@ -142,6 +142,7 @@ impl RunProfile {
                 producer,
                 skipped: module.skipped,
                 gone: module.gone,
+                sources: module.sources,
             });
         }
         for mut function in without_copies(functions) {

@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 
 use holloway_abi::{Kind, PathEnds, Unit};
 use holloway_format::{
-    Count, Counters, CpuRecord, FunctionMap, SiteValue, Skipped, Text, VanishedFunction,
-    WriteFailure,
+    Count, Counters, CpuRecord, FunctionMap, SiteValue, Skipped, SourceFile, Text,
+    VanishedFunction, WriteFailure,
 };
 
 use crate::bounds::{Bounds, Forks};
@@ -164,6 +164,8 @@ pub struct Module {
     pub skipped: Vec<Skipped>,
     /// Functions for which no code was generated.
     pub gone: Vec<VanishedFunction>,
+    /// The source files whose content is known.
+    pub sources: Vec<SourceFile>,
 }
 
 /// An instrumented function with its counts.

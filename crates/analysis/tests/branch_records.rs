@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use holloway_analysis::branch_records::{
-    BranchRecords, CodeLayout, CodeRange, Jump, Place, TakenBranch,
+    BranchRecords, CodeLayout, CodeRange, Jump, LooseRecord, Place, TakenBranch,
 };
 use holloway_format::branches::{BranchQuality, FunctionBranches};
 use holloway_format::{Count, FunctionIndex, FunctionMap, ImageMap, Outcome};
@@ -187,14 +187,67 @@ fn the_kernel_is_entered_without_a_branch() {
     }
 }
 
+fn branch(branch: TakenBranch, count: u64, mispredicted: u64) -> LooseRecord {
+    LooseRecord {
+        branch: Some(branch),
+        run: None,
+        count,
+        mispredicted,
+    }
+}
+
+fn straight(run: (u64, u64), count: u64) -> LooseRecord {
+    LooseRecord {
+        branch: None,
+        run: Some(run),
+        count,
+        mispredicted: 0,
+    }
+}
+
+/// The edges that records without stacks show, in the example.
+fn loose(records: &[LooseRecord]) -> Vec<(u32, u64)> {
+    let (image, layout) = example();
+    let mut counts = BranchRecords::new(Arc::new(image), Arc::new(layout));
+    counts.add_loose(records);
+    let (functions, _) = counts.counts();
+    functions.first().map(edges).unwrap_or_default()
+}
+
+/// b1 jumps to the first instruction of b3, which lies before the address where b3 starts. The block
+/// before it is b2.
+#[test]
+fn a_branch_into_a_block_falls_through_to_the_next() {
+    let taken = branch(jump(0x1e, 0x2c), 6, 1);
+    assert_eq!(loose(&[taken]), [(2, 6)]);
+    // The run from there begins in b3.
+    assert_eq!(loose(&[taken, straight((0x2c, 0x3e), 6)]), [(2, 6)]);
+    let run = Some((0x2c, 0x3e));
+    assert_eq!(loose(&[LooseRecord { run, ..taken }]), [(2, 6)]);
+    // A branch in between may lead elsewhere.
+    let between = branch(jump(0x2e, 0x40), 2, 0);
+    assert_eq!(loose(&[taken, between]), [(4, 2)]);
+    // Control that returns behind a call in b2 is still in b2.
+    let back = TakenBranch {
+        jump: Jump::Return,
+        ..jump(0x90, 0x2c)
+    };
+    let returns = [branch(back, 6, 0), straight((0x2c, 0x3e), 6)];
+    assert_eq!(loose(&returns), [(3, 6)]);
+    // No edge leads from b0 to b3.
+    assert_eq!(loose(&[branch(jump(0x0e, 0x2c), 6, 0)]), []);
+}
+
 #[test]
 fn sums_of_huge_counts_stop_at_the_largest_number() {
     let (image, layout) = example();
     let mut records = BranchRecords::new(Arc::new(image), Arc::new(layout));
     for _ in 0..2 {
-        records.add_branch(jump(0x3e, 0x10), u64::MAX, u64::MAX);
-        records.add_run(0x10, 0x2e, u64::MAX);
-        records.add_run(0x30, 0x10, u64::MAX);
+        records.add_loose(&[
+            branch(jump(0x3e, 0x10), u64::MAX, u64::MAX),
+            straight((0x10, 0x2e), u64::MAX),
+            straight((0x30, 0x10), u64::MAX),
+        ]);
     }
     let (functions, quality) = records.counts();
     assert_eq!(edges(&functions[0]).len(), 2);
@@ -207,15 +260,17 @@ fn sums_of_huge_counts_stop_at_the_largest_number() {
 fn branches_and_runs_without_stacks_count_edges_only() {
     let (image, layout) = example();
     let mut records = BranchRecords::new(Arc::new(image.clone()), Arc::new(layout.clone()));
-    records.add_branch(jump(0x3e, 0x10), 7, 2);
-    records.add_run(0x10, 0x3e, 5);
-    records.add_run(0x30, 0x10, 4);
     let call = TakenBranch {
         from: Place::Elsewhere,
         jump: Jump::Unknown,
         ..jump(0, 0)
     };
-    records.add_branch(call, 3, 0);
+    records.add_loose(&[
+        branch(jump(0x3e, 0x10), 7, 2),
+        straight((0x10, 0x3e), 5),
+        straight((0x30, 0x10), 4),
+        branch(call, 3, 0),
+    ]);
     let (functions, quality) = records.counts();
     assert_eq!(edges(&functions[0]), [(1, 5), (3, 5), (5, 7)]);
     assert_eq!(functions[0].edges[2].mispredicted, Count(2));

@@ -20,10 +20,16 @@ use crate::settings::MapDirectories;
 
 /// Merges the runs in these directories into a new run in the directory `output`, which may exist if
 /// it is empty. Returns the number of profiles. The runs must be finished. Damage is copied as it is.
+/// `add_files` adds other files to the new run, which is in another directory then. It receives this
+/// directory and the profiles.
 ///
 /// # Errors
 /// If a profile is not finished, or a file cannot be read or written. Then `output` has no files.
-pub fn merge(runs: &[PathBuf], output: &Path) -> Result<usize, MergeError> {
+pub fn merge(
+    runs: &[PathBuf],
+    output: &Path,
+    add_files: impl FnOnce(&Path, &[CopiedProfile]) -> io::Result<()>,
+) -> Result<usize, MergeError> {
     let at_output = |error: io::Error| StoreError::Write {
         path: output.to_owned(),
         kind: error.kind(),
@@ -54,10 +60,11 @@ pub fn merge(runs: &[PathBuf], output: &Path) -> Result<usize, MergeError> {
     let merged = Merged {
         directory: unfinished.path(),
     };
-    let mut profiles = 0;
+    let mut profiles = Vec::new();
     for run in runs {
-        profiles += merged.add_run(run)?;
+        merged.add_run(run, &mut profiles)?;
     }
+    add_files(unfinished.path(), &profiles).map_err(at_output)?;
     match &existing {
         None => std::fs::rename(unfinished.path(), output).map_err(at_output)?,
         Some(existing) => {
@@ -67,7 +74,16 @@ pub fn merge(runs: &[PathBuf], output: &Path) -> Result<usize, MergeError> {
             }
         }
     }
-    Ok(profiles)
+    Ok(profiles.len())
+}
+
+/// A profile in a merged run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CopiedProfile {
+    /// The profile in its run.
+    pub original: PathBuf,
+    /// Its file name in the merged run.
+    pub name: String,
 }
 
 struct Merged<'d> {
@@ -75,11 +91,15 @@ struct Merged<'d> {
 }
 
 impl Merged<'_> {
-    /// Adds a run. Returns the number of its profiles.
-    fn add_run(&self, run: &Path) -> Result<usize, MergeError> {
-        let profiles = profiles(run)?;
-        for file in &profiles {
-            self.add_profile(file)?;
+    /// Adds a run.
+    fn add_run(&self, run: &Path, copied: &mut Vec<CopiedProfile>) -> Result<(), MergeError> {
+        for file in profiles(run)? {
+            let copy = self.add_profile(&file)?;
+            let name = copy.file_name().unwrap_or_default().to_string_lossy();
+            copied.push(CopiedProfile {
+                original: file,
+                name: name.into_owned(),
+            });
         }
         let (records, _) = cpu_time::load(run)?;
         for record in records {
@@ -88,10 +108,11 @@ impl Merged<'_> {
         if let Some(interrupt) = interrupted::read(run) {
             interrupted::mark(self.directory, interrupt);
         }
-        Ok(profiles.len())
+        Ok(())
     }
 
-    fn add_profile(&self, file: &Path) -> Result<(), MergeError> {
+    /// Returns the copy.
+    fn add_profile(&self, file: &Path) -> Result<PathBuf, MergeError> {
         let _lock = hold(file, Access::Read);
         let head = read_beginning(file).and_then(|bytes| peek_profile(&bytes).ok());
         let Some(head) = head.filter(|head| head.sealed) else {
@@ -104,7 +125,8 @@ impl Merged<'_> {
         if let KindImplementation::Streams(kind) = implementation_of(head.kind) {
             copy_side_files(kind, file, &copy)?;
         }
-        copy_file(file, &copy)
+        copy_file(file, &copy)?;
+        Ok(copy)
     }
 
     /// Adds the path map of a profile, unless the merged run has it.

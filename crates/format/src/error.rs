@@ -73,7 +73,7 @@ pub enum FormatError {
         reads: RangeInclusive<u32>,
     },
     /// The process ended before the runtime had written the head of the profile.
-    #[error("the process ended before it had written the head of its profile")]
+    #[error("the process ended before it had written the head of its profile: record again")]
     Unfinished,
     /// The file is shorter than its content requires.
     #[error("the file ends at byte {offset}, before what it announces")]

@@ -75,7 +75,7 @@ pub use loops::{
 pub use map::{
     BlockContent, BlockFact, BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap,
     FactKind, FunctionMap, Load, LoadShape, LoopMap, ModuleMap, Outcome, Place, Scope, Skipped,
-    VanishedFunction, graph_hash,
+    SourceFile, VanishedFunction, graph_hash,
 };
 pub use packed_map::{is_intact_packed_map, pack_map, peek_map, read_map, unpack_map};
 pub use plan::{

@@ -28,7 +28,12 @@
 //!      …  12g  vanished functions: 0 4 name  4 4 linkage name
 //!                                  8 4 crc32 of number and bytes 0..8
 //!      …    r  function records (crate::frames)
+//!      … to the end of the fragment
+//!              source files:       0 4 name  4 4 MD5, in hexadecimal digits
+//!                                  8 4 crc32 of number and bytes 0..8
 //! ```
+//! Older weavers write no source files, and older readers ignore them.
+//!
 //! All integers are little-endian. *String* means the number of a string in the table. In *crc32 of
 //! number*, the number is the item's index in its table, in 4 bytes.
 //!
@@ -145,5 +150,5 @@ pub use hash::{graph_hash, hash_of_words};
 pub use layout::FRAGMENT_MAGIC;
 pub use loads::{Load, LoadShape};
 pub use loops::LoopMap;
-pub use module::{ModuleMap, Skipped, VanishedFunction};
+pub use module::{ModuleMap, Skipped, SourceFile, VanishedFunction};
 pub use place::{Place, Scope};

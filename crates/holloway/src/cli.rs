@@ -33,7 +33,7 @@ pub(crate) use holloway::{
 pub(crate) use stream::{OutputArgs, StreamArgs};
 pub(crate) use tui::TuiArgs;
 pub(crate) use view::{
-    CodeArgs, ColorWhen, ListArgs, OutputFormat, SortKey, TimeOf, TimesArgs, View, ViewArgs,
-    last_line,
+    CodeArgs, ColorWhen, ListArgs, OutputFormat, PlaceArgs, SortKey, TimeOf, TimesArgs, View,
+    ViewArgs, last_line, parse_function,
 };
 pub(crate) use weave::WeaveArgs;

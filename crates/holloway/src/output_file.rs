@@ -54,10 +54,10 @@ pub(crate) fn write<E: From<io::Error>>(
 
 /// The failure of a file that cannot be written.
 pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    // The name of a temporary file says nothing to the user.
-    let reason = match std::error::Error::source(error) {
-        Some(source) => source.to_string(),
-        None => error.to_string(),
+    // The error of a temporary file names that file, which says nothing to the user.
+    let reason = match (error.get_ref(), error.kind()) {
+        (None, _) | (Some(_), io::ErrorKind::Other) => error.to_string(),
+        (Some(_), kind) => kind.to_string(),
     };
     Failure::new(format_args!("cannot write {}: {reason}", path.display()))
 }
@@ -130,15 +130,37 @@ fn write_in_place<E: From<io::Error>>(
     Ok(out.flush()?)
 }
 
+/// Checks that a folder exists. Only the folders of runs are made with their parents: a folder that
+/// a file's name misspells should not appear.
+///
+/// # Errors
+/// If it does not exist. The error names the folder.
+pub(crate) fn check_folder(folder: &Path) -> io::Result<()> {
+    let wrong = |what: &str| {
+        let folder = folder.display();
+        io::Error::other(format!(
+            "{folder} {what}: make this folder, or name another"
+        ))
+    };
+    match std::fs::metadata(folder) {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(wrong("is no folder")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(wrong("does not exist")),
+        Err(error) => Err(error),
+    }
+}
+
 /// Writes a temporary file beside `path`, and gives it this name.
 fn replace<E: From<io::Error>>(
     path: &Path,
     content: impl FnOnce(&mut (dyn Write + Send)) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), E> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let folder = folder.unwrap_or(Path::new("."));
+    check_folder(folder)?;
     let mut builder = Builder::new();
     builder.permissions(Permissions::from_mode(MODE));
-    let mut out = BufWriter::new(builder.tempfile_in(folder.unwrap_or(Path::new(".")))?);
+    let mut out = BufWriter::new(builder.tempfile_in(folder)?);
     content(&mut out)?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.persist(path).map_err(|error| error.error)?;

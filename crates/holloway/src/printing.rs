@@ -5,13 +5,15 @@ use std::io::{self, Write as _};
 use holloway_analysis::RunProfile;
 use holloway_analysis::variation::RankOptions;
 use holloway_analysis::variation::rank::{Disturbed, Time};
+use holloway_format::SourceFile;
 use holloway_link::toolchain::Rustc;
 use holloway_report::{
-    CodeFilter, Files, Glob, Options, Origin, PathChoice, SelectionError, function_pattern,
+    CodeFilter, Files, Glob, Options, Origin, PathChoice, SelectionError, changed_files,
+    function_pattern, plural, short_file as short,
 };
 use regex::Regex;
 
-use crate::cli::{CodeArgs, ColorWhen, ListArgs, TimeOf, TimesArgs, last_line};
+use crate::cli::{CodeArgs, ColorWhen, ListArgs, PlaceArgs, TimeOf, TimesArgs, last_line};
 use crate::failure::{Failure, Result};
 use crate::screen::{colors, terminal_width};
 use crate::{pager, status};
@@ -98,13 +100,31 @@ pub(crate) fn named_function(run: &RunProfile, text: &str) -> Result<NamedFuncti
 pub(crate) fn code_filter(args: &CodeArgs) -> CodeFilter {
     CodeFilter {
         crates: args.crates.clone(),
-        files: args.files.iter().map(|glob| Glob::new(glob)).collect(),
+        files: globs(&args.files),
         origin: match (args.workspace, args.all_code) {
             (true, _) => Origin::Workspace,
             (false, true) => Origin::All,
             (false, false) => Origin::ByView,
         },
     }
+}
+
+/// The filter on code by place.
+pub(crate) fn place_filter(args: &PlaceArgs) -> CodeFilter {
+    CodeFilter {
+        crates: args.crates.clone(),
+        files: globs(&args.files),
+        ..CodeFilter::default()
+    }
+}
+
+/// Reads patterns of files.
+pub(crate) fn globs(texts: &[String]) -> Vec<Glob> {
+    let folder = std::env::current_dir().ok();
+    let globs = texts.iter();
+    globs
+        .map(|text| Glob::in_folder(text, folder.as_deref()))
+        .collect()
 }
 
 /// Checks that the functions, crates, files, and paths that the user names exist in one of the
@@ -127,6 +147,31 @@ pub(crate) fn warn_partly(
     let warnings = partly.iter().map(ToString::to_string);
     warnings.for_each(|warning| status::warn(&warning));
     Ok(())
+}
+
+/// Warns of source files that were shown, and that have changed since the runs' programs were built.
+pub(crate) fn warn_of_changed_files(runs: &[&RunProfile], options: &Options<'_>) {
+    let modules = runs.iter().flat_map(|run| &run.modules);
+    warn_of_changes(modules.flat_map(|module| &module.sources), options);
+}
+
+/// As [`warn_of_changed_files`], for the source files that the compiler read.
+pub(crate) fn warn_of_changes<'a>(
+    compiled: impl IntoIterator<Item = &'a SourceFile>,
+    options: &Options<'_>,
+) {
+    let changed = changed_files(compiled, options.source);
+    let [first, others @ ..] = &changed[..] else {
+        return;
+    };
+    let others = match others.len() {
+        0 => " has".to_owned(),
+        count => format!(" and {} have", plural(count as u64, "other source file")),
+    };
+    let first = short(first, options.cwd.as_deref());
+    status::warn(&format!(
+        "{first}{others} changed since the program was built, so counts may stand beside other lines: build and record again"
+    ));
 }
 
 /// Writes to stdout, or to the pager of the command. A closed pipe is no error.

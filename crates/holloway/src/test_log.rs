@@ -5,10 +5,12 @@
 //! {"program":"app-0f5e7a5f257ae57d","test":"tests::empty","passed":true,"profiles":["4711-app.hwp"]}
 //! ```
 
+use std::collections::HashMap;
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use holloway_collect::merge::CopiedProfile;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Context as _, Failure, Result};
@@ -63,6 +65,39 @@ pub(crate) fn append(directory: &Path, test: &LoggedTest) -> Result<()> {
         .cannot(|| format!("write {}", path.display()))
 }
 
+/// Writes the log of a merged run. `tests` are the tests of the runs, each with its run, and
+/// `copied` has the names of their profiles in the merged run. No log is written without tests.
+///
+/// # Errors
+/// If the log cannot be written.
+pub(crate) fn write_merged(
+    directory: &Path,
+    tests: &[(PathBuf, LoggedTest)],
+    copied: &[CopiedProfile],
+) -> io::Result<()> {
+    if tests.is_empty() {
+        return Ok(());
+    }
+    let names: HashMap<&Path, &str> = copied
+        .iter()
+        .map(|profile| (&*profile.original, &*profile.name))
+        .collect();
+    let mut text = String::new();
+    for (run, test) in tests {
+        let renamed = test.profiles.iter().map(|profile| {
+            let name = names.get(&*run.join(profile)).copied();
+            name.unwrap_or(profile).to_owned()
+        });
+        let test = LoggedTest {
+            profiles: renamed.collect(),
+            ..test.clone()
+        };
+        text += &serde_json::to_string(&test)?;
+        text.push('\n');
+    }
+    std::fs::write(directory.join(NAME), text)
+}
+
 /// The tests of a run. `None` if its tests did not run by themselves.
 ///
 /// # Errors
@@ -72,25 +107,42 @@ pub(crate) fn read(run: &Path) -> Result<Option<Vec<LoggedTest>>> {
     if !path.is_file() {
         return Ok(None);
     }
-    let text = std::fs::read_to_string(&path).cannot(|| format!("read {}", path.display()))?;
-    let lines = (1..).zip(text.lines());
-    let tests = lines.map(|(number, line)| {
-        serde_json::from_str(line).map_err(|error| {
-            Failure::new(format_args!(
-                "{}:{number}: not a test: {error}; record the tests again",
-                path.display()
-            ))
-        })
-    });
-    tests.collect::<Result<_>>().map(Some)
+    let bytes = std::fs::read(&path).cannot(|| format!("read {}", path.display()))?;
+    let damaged = |line: usize| {
+        Failure::new(format_args!(
+            "{}:{line}: the line describes no test: the file is damaged; record the tests again",
+            path.display()
+        ))
+    };
+    let lines = bytes.split(|byte| *byte == b'\n').enumerate();
+    let tests = lines.filter(|(_, line)| !line.is_empty());
+    let tests =
+        tests.map(|(index, line)| serde_json::from_slice(line).map_err(|_| damaged(index + 1)));
+    let tests: Vec<LoggedTest> = tests.collect::<Result<_>>()?;
+    match tests.is_empty() {
+        true => Err(Failure::new(format_args!(
+            "{} names no test: record the tests again",
+            path.display()
+        ))),
+        false => Ok(Some(tests)),
+    }
 }
 
 /// The files of a test's profiles in a run's directory.
-pub(crate) fn profiles(run: &Path, test: &LoggedTest) -> Vec<PathBuf> {
-    test.profiles
-        .iter()
-        .map(|profile| run.join(profile))
-        .collect()
+///
+/// # Errors
+/// If one of them does not exist.
+pub(crate) fn profiles(run: &Path, test: &LoggedTest) -> Result<Vec<PathBuf>> {
+    let files = test.profiles.iter().map(|profile| run.join(profile));
+    let existing = files.map(|file| match file.exists() {
+        true => Ok(file),
+        false => Err(Failure::new(format_args!(
+            "{}, the profile of {}, does not exist: record the tests again",
+            file.display(),
+            test.name()
+        ))),
+    });
+    existing.collect()
 }
 
 #[cfg(test)]

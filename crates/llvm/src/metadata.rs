@@ -349,6 +349,9 @@ impl<'m> Location<'m> {
     }
 }
 
+/// Hexadecimal digits of an MD5.
+const MD5_DIGITS: usize = 32;
+
 /// A function as the debug information describes it. Handles are equal if they refer to the same
 /// node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -388,5 +391,13 @@ impl<'m> Subprogram<'m> {
     /// The directory and file name. The file name may be absolute.
     pub fn file(self) -> (String, String) {
         self.0.file()
+    }
+
+    /// The MD5 of the file, in hexadecimal digits. `None` if the compiler did not compute it.
+    pub fn file_md5(self) -> Option<String> {
+        // Operand 2 of a DIFile is a checksum. Of the kinds of checksums, only an MD5 has this
+        // length.
+        let checksum = self.0.file_node()?.operand(2)?.as_string()?;
+        (checksum.len() == MD5_DIGITS).then_some(checksum)
     }
 }

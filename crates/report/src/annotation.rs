@@ -17,12 +17,13 @@ use holloway_analysis::trail::frames;
 use holloway_analysis::ways::{Way, branch_ways, executions};
 use holloway_format::{Count, FunctionMap, Place, Scope};
 
-use crate::code::Glob;
+use crate::code::{Glob, is_workspace, without_dots};
 use crate::colors::HeatScale;
 use crate::filter::Filter;
 use crate::numbers::{grouped, share};
 use crate::options::Options;
 use crate::places::{is_library, short};
+use crate::source::TextProblem;
 use crate::terminal::branches::KnownBranches;
 
 /// A function or a file with counts.
@@ -36,10 +37,21 @@ pub struct Annotation {
     pub functions: Vec<String>,
     /// The lines, in order. A gap means that the lines between are not shown.
     pub lines: Vec<AnnotatedLine>,
-    /// Whether the text of the file is on this machine.
-    pub has_text: bool,
+    /// The text of the lines.
+    pub text: TextState,
     /// The colors of the counts.
     pub scale: HeatScale,
+}
+
+/// Whether lines have their text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TextState {
+    /// They have.
+    Known,
+    /// The file has fewer lines than the compiled one.
+    Short,
+    /// The file has no text.
+    Unknown(TextProblem),
 }
 
 /// A line of the source.
@@ -150,23 +162,30 @@ pub fn of_file(run: &RunProfile, file: &str, options: &Options<'_>) -> Annotatio
     counted.annotation(file, (1, last), Vec::new())
 }
 
-/// The files of a run that match a pattern such as `search.rs` or `src/*.c`.
+/// The files of a run that match a pattern such as `search.rs` or `src/*.c`: the file with this path
+/// if there is one, and otherwise all that match, those of libraries last.
 pub fn files_matching<'a>(
     run: &'a RunProfile,
     pattern: &str,
     options: &Options<'_>,
 ) -> Vec<&'a str> {
-    let glob = Glob::new(pattern);
+    let cwd = options.cwd.as_deref();
     let scopes = run
         .functions
         .iter()
         .flat_map(|function| &function.map.scopes);
     let files: BTreeSet<&str> = scopes.map(|scope| &*scope.file).collect();
-    let matches = |file: &&str| {
-        let shown = short(file, options.cwd.as_deref());
-        !file.is_empty() && (glob.matches(file) || glob.matches(&shown))
-    };
-    files.into_iter().filter(matches).collect()
+    let path = without_dots(&cwd.unwrap_or(Path::new("")).join(pattern));
+    let is_path = |file: &&str| !file.is_empty() && without_dots(Path::new(file)) == path;
+    let named: Vec<&str> = files.iter().copied().filter(is_path).collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let glob = Glob::in_folder(pattern, cwd);
+    let matching = files.into_iter().filter(|file| glob.selects(file, cwd));
+    let mut matching: Vec<&str> = matching.collect();
+    matching.sort_by_key(|file| !is_workspace(file));
+    matching
 }
 
 /// The last line of a scope's own code, including calls that were inlined.
@@ -224,6 +243,13 @@ impl<'a> CountedFiles<'a> {
         let counted = self.file(file);
         let text = |line| options.source.line(file, line);
         let has_text = (first..=last).any(|line| text(line).is_some());
+        let with_code = counted.lines.range(first..=last);
+        let is_short = with_code.clone().any(|(&line, _)| text(line).is_none());
+        let state = match options.source.problem(file).filter(|_| !has_text) {
+            Some(problem) => TextState::Unknown(problem),
+            None if is_short => TextState::Short,
+            None => TextState::Known,
+        };
         let lines = (first..=last).filter(|line| has_text || counted.lines.contains_key(line));
         let lines = lines.map(|line| {
             let bound = counted.bounds.get(&line).copied().unwrap_or_default();
@@ -242,7 +268,7 @@ impl<'a> CountedFiles<'a> {
             short_file: short(file, options.cwd.as_deref()),
             functions,
             lines,
-            has_text,
+            text: state,
             scale: HeatScale::up_to(highest),
         }
     }

@@ -9,11 +9,13 @@
 //! libraries of Rust and C++, system headers, and crates that cargo downloaded. This needs no
 //! cargo, so it also holds for C programs, and for runs that were recorded elsewhere.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
+use holloway_format::SourceFile;
 use regex::Regex;
 
 use crate::places::{is_library, short};
+use crate::source::Source;
 
 /// The code that a report shows. The default shows all code, or the workspace in the lines view.
 #[derive(Clone, Debug, Default)]
@@ -53,11 +55,8 @@ impl CodeFilter {
 
     /// The patterns that match none of these files, as the user wrote them.
     pub(crate) fn without_file(&self, files: &[&str], cwd: Option<&Path>) -> Vec<&str> {
-        let matches = |glob: &Glob, file: &str| {
-            !file.is_empty() && (glob.matches(file) || glob.matches(&short(file, cwd)))
-        };
         let globs = self.files.iter();
-        let without = globs.filter(|glob| !files.iter().any(|file| matches(glob, file)));
+        let without = globs.filter(|glob| !files.iter().any(|file| glob.selects(file, cwd)));
         without.map(|glob| &*glob.text).collect()
     }
 
@@ -75,9 +74,7 @@ impl CodeFilter {
 
     /// Whether the filter keeps code of a file.
     pub(crate) fn keeps_file(&self, file: &str, cwd: Option<&Path>) -> bool {
-        let short = short(file, cwd);
-        let matches =
-            |glob: &Glob| !file.is_empty() && (glob.matches(file) || glob.matches(&short));
+        let matches = |glob: &Glob| glob.selects(file, cwd);
         (self.origin != Origin::Workspace || is_workspace(file))
             && (self.files.iter().all(|glob| glob.excludes)
                 || self
@@ -85,6 +82,22 @@ impl CodeFilter {
                     .iter()
                     .any(|glob| !glob.excludes && matches(glob)))
             && !self.files.iter().any(|glob| glob.excludes && matches(glob))
+    }
+
+    /// Reads the files of the workspace that the filter keeps, so that
+    /// [`changed_files`](crate::changed_files) knows them: for reports that show places without their
+    /// text.
+    pub fn read_workspace<'a>(
+        &self,
+        compiled: impl IntoIterator<Item = &'a SourceFile>,
+        cwd: Option<&Path>,
+        source: &dyn Source,
+    ) {
+        for SourceFile { file, .. } in compiled {
+            if is_workspace(file) && self.keeps_file(file, cwd) {
+                source.line(file, 1);
+            }
+        }
     }
 
     /// Whether the filter keeps code of a crate.
@@ -138,6 +151,33 @@ impl Glob {
         }
     }
 
+    /// Reads a pattern that a user wrote in a folder. A pattern that leads out of the folder
+    /// (`../a.c`) becomes a whole path.
+    pub fn in_folder(text: &str, folder: Option<&Path>) -> Glob {
+        let pattern = text.strip_prefix('!').unwrap_or(text);
+        let leads_up = Path::new(pattern)
+            .components()
+            .any(|part| part == Component::ParentDir);
+        let Some(folder) = folder.filter(|_| leads_up) else {
+            return Glob::new(text);
+        };
+        let sign = &text[..text.len() - pattern.len()];
+        let path = without_dots(&folder.join(pattern));
+        Glob {
+            text: text.to_owned(),
+            ..Glob::new(&format!("{sign}{path}"))
+        }
+    }
+
+    /// Whether the pattern, without its `!`, matches a file: its name in the path map, its short
+    /// name, or its path.
+    pub(crate) fn selects(&self, file: &str, cwd: Option<&Path>) -> bool {
+        !file.is_empty()
+            && (self.matches(file)
+                || self.matches(&short(file, cwd))
+                || self.matches(&without_dots(Path::new(file))))
+    }
+
     /// The pattern, as the user wrote it.
     pub(crate) fn text(&self) -> &str {
         &self.text
@@ -147,6 +187,26 @@ impl Glob {
     pub fn matches(&self, path: &str) -> bool {
         self.regex.is_match(path)
     }
+}
+
+/// A path without `.` and `..`. Links are not followed: the files may be on another machine.
+pub(crate) fn without_dots(path: &Path) -> String {
+    let mut kept = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir
+                if matches!(kept.components().next_back(), Some(Component::Normal(_))) =>
+            {
+                kept.pop();
+            }
+            Component::ParentDir
+            | Component::Normal(_)
+            | Component::RootDir
+            | Component::Prefix(_) => kept.push(part),
+        }
+    }
+    kept.display().to_string()
 }
 
 /// Whether a file belongs to the workspace: whether neither the standard library, nor the system,
@@ -220,6 +280,8 @@ fn first_crate(name: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::{Glob, crate_of, is_workspace, library};
 
     const STD: &str = "/rustc/59807616e/library/alloc/src/vec/mod.rs";
@@ -245,6 +307,25 @@ mod tests {
         check("memchr-*/**", "memchr-2.7.4/src/lib.rs", true);
         check("<std>/core/**", "<std>/core/src/iter/range.rs", true);
         check("", "a.c", false);
+    }
+
+    #[test]
+    fn patterns_lead_out_of_the_folder() {
+        let cwd = Some(Path::new("/home/me/app"));
+        let check = |glob: &str, file: &str, expect: bool| {
+            let selects = Glob::in_folder(glob, cwd).selects(file, cwd);
+            assert_eq!(selects, expect, "{glob} {file}");
+        };
+        check("../lib/find.c", "/home/me/lib/find.c", true);
+        check("../lib/find.c", "/home/me/app/../lib/find.c", true);
+        check("../lib/*.c", "/home/me/lib/find.c", true);
+        check("!../lib/*.c", "/home/me/lib/find.c", true);
+        check("../find.c", "/home/me/app/find.c", false);
+        check("src/../find.c", "/home/me/app/find.c", true);
+        check("./find.c", "/home/me/app/find.c", true);
+        check("find.c", "/home/me/app/build/../find.c", true);
+        check("../find.c", "", false);
+        assert_eq!(Glob::in_folder("../a.c", cwd).text(), "../a.c");
     }
 
     #[test]

@@ -78,10 +78,12 @@ pub use holloway_analysis::Sort;
 pub use loops::LoopsOptions;
 pub use numbers::{grouped, plural, share};
 pub use one_function::{
-    OneFunctionError, chosen_path, function_pattern, names_function, one_function,
+    Choice, NamedFunction, OneFunctionError, SeveralFunctions, chosen_path, function_pattern,
+    names_function, one_function,
 };
 pub use options::{Head, Options, PathChoice, View, default_view};
 pub use path_names::full_name as full_path_name;
+pub use places::short as short_file;
 pub use samples::SampleView;
-pub use selection::{SelectionError, check_sampled, check_selection};
-pub use source::{Files, Source};
+pub use selection::{SelectionError, check_function_or_file, check_sampled, check_selection};
+pub use source::{Files, Source, changed_files};

@@ -633,7 +633,7 @@ mod tests {
             ),
             (
                 Unreadable::Format(FormatError::Unfinished),
-                "the process ended before it had written the head of its profile",
+                "the process ended before it had written the head of its profile: record again",
             ),
             (
                 Unreadable::MapFile {

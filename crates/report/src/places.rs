@@ -9,7 +9,7 @@ use crate::source::below_rustc;
 
 /// The short name of a file: relative to `cwd` if the file lies below it, `<std>/…` for the
 /// standard library, `crate-1.2.3/…` for crates of a registry.
-pub(crate) fn short(file: &str, cwd: Option<&Path>) -> String {
+pub fn short(file: &str, cwd: Option<&Path>) -> String {
     if let Some(below) = cwd.and_then(|cwd| Path::new(file).strip_prefix(cwd).ok()) {
         return below.display().to_string();
     }

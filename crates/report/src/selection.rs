@@ -17,7 +17,7 @@ use holloway_format::{Count, Skipped};
 
 use crate::code::{crate_of, same_crate};
 use crate::names;
-use crate::options::Options;
+use crate::options::{Options, PathChoice};
 use crate::path_names::check_path;
 use crate::places::short;
 use crate::similar::{similar_files, similar_names, suggestion};
@@ -38,6 +38,13 @@ pub enum SelectionError {
         similar: Vec<String>,
         /// Whether the program has code whose functions are unknown: machine code without bitcode.
         has_machine_code: bool,
+    },
+    /// Neither a function nor a file matches.
+    NoFunctionOrFile {
+        /// The name, as the user wrote it.
+        name: String,
+        /// Similar names of functions and files.
+        similar: Vec<String>,
     },
     /// No code belongs to these crates.
     NoCrate {
@@ -66,7 +73,8 @@ impl fmt::Display for SelectionError {
                 similar,
                 has_machine_code,
             } => {
-                let reason = suggestion(similar).unwrap_or_else(|| {
+                let reason = wrong_path_name(pattern).or_else(|| suggestion(similar));
+                let reason = reason.unwrap_or_else(|| {
                     let without_bitcode = match has_machine_code {
                         true => ", or part of code without bitcode",
                         false => "",
@@ -75,7 +83,17 @@ impl fmt::Display for SelectionError {
                         "it was never instantiated, or is not part of this program{without_bitcode}; --view functions lists the functions that ran"
                     )
                 });
-                write!(f, "no function matches --function {pattern}: {reason}")
+                write!(f, "no function matches {pattern}: {reason}")
+            }
+            Self::NoFunctionOrFile { name, similar } => {
+                let reason = wrong_path_name(name).or_else(|| suggestion(similar));
+                let reason = reason.unwrap_or_else(|| {
+                    "`holloway report --view functions` lists the functions that ran, and --view lines their files".to_owned()
+                });
+                write!(
+                    f,
+                    "no function and no file of this program matches {name}: {reason}"
+                )
             }
             Self::NoCrate {
                 names,
@@ -109,6 +127,16 @@ impl fmt::Display for SelectionError {
 
 impl std::error::Error for SelectionError {}
 
+/// What is wrong with a text that looks like the short name of a path. `None` if it does not.
+fn wrong_path_name(text: &str) -> Option<String> {
+    let (function, digits) = text.rsplit_once('#')?;
+    let is_word = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_wrong = is_word && !function.is_empty() && PathChoice::parse(text).is_none();
+    is_wrong.then(|| {
+        format!("#{digits} is no short name of a path, which has 4 to 16 hexadecimal digits, as in {function}#3fa2")
+    })
+}
+
 /// Checks that the names in a question exist, and that a short name means one path that ran. If a
 /// question has several crates or several files, one of them must exist. Returns the others, which
 /// are worth a warning.
@@ -127,6 +155,28 @@ pub fn check_selection(
     known.check_function(options)?;
     check_path(runs, options).map_err(SelectionError::Path)?;
     known.check_code(options)
+}
+
+/// As [`check_selection`], for a name that may also be the name of a file.
+///
+/// # Errors
+/// If the question can have no answer because a name does not exist.
+pub fn check_function_or_file(
+    run: &RunProfile,
+    name: &str,
+    options: &Options<'_>,
+) -> Result<Vec<SelectionError>, SelectionError> {
+    check_selection(&[run], options).map_err(|error| match error {
+        SelectionError::NoFunction { similar, .. } => {
+            let cwd = options.cwd.as_deref();
+            let files = KnownCode::of_runs(&[run]).files();
+            let shown = files.iter().map(|file| short(file, cwd));
+            let similar = [similar, similar_files(shown, name)].concat();
+            let name = name.to_owned();
+            SelectionError::NoFunctionOrFile { name, similar }
+        }
+        other => other,
+    })
 }
 
 /// As [`check_selection`], for a watched run.

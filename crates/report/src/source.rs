@@ -1,16 +1,40 @@
 //! Source text, read from the files of this machine.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+
+use holloway_format::SourceFile;
+use md5::{Digest as _, Md5};
 
 /// A provider of source text.
 pub trait Source {
     /// Returns the text of a line. `file` is the file's name in the path map, and lines count from
     /// 1. Returns `None` if the file or the line does not exist.
     fn line(&self, file: &str, line: u32) -> Option<String>;
+
+    /// Why a file has no text. `None` if it has some.
+    fn problem(&self, file: &str) -> Option<TextProblem> {
+        let has_text = self.line(file, 1).is_some();
+        (!has_text).then_some(TextProblem::Missing)
+    }
+
+    /// The MD5 of a file that was read, in hexadecimal digits. `None` for other files.
+    fn md5_if_read(&self, _file: &str) -> Option<String> {
+        None
+    }
+}
+
+/// Why a file has no text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TextProblem {
+    /// It does not exist here.
+    Missing,
+    /// It exists, and cannot be read.
+    Unreadable(String),
 }
 
 /// A provider without any text.
@@ -26,7 +50,7 @@ impl Source for Nothing {
 #[derive(Default)]
 pub struct Files {
     rust_src: Option<PathBuf>,
-    cache: RefCell<HashMap<String, Option<Rc<Lines>>>>,
+    cache: RefCell<HashMap<String, Result<Rc<Lines>, TextProblem>>>,
 }
 
 impl Files {
@@ -39,11 +63,15 @@ impl Files {
         }
     }
 
-    fn lines(&self, file: &str) -> Option<Rc<Lines>> {
+    fn lines(&self, file: &str) -> Result<Rc<Lines>, TextProblem> {
         if let Some(cached) = self.cache.borrow().get(file) {
             return cached.clone();
         }
-        let bytes = read_regular(&self.path(file));
+        let bytes = read_regular(&self.path(file)).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => TextProblem::Missing,
+            // The kinds of the system's errors are not a closed list.
+            _ => TextProblem::Unreadable(error.to_string()),
+        });
         let lines = bytes.map(|bytes| Rc::new(Lines::new(&bytes)));
         self.cache
             .borrow_mut()
@@ -61,8 +89,36 @@ impl Files {
 
 impl Source for Files {
     fn line(&self, file: &str, line: u32) -> Option<String> {
-        self.lines(file)?.line(line)
+        self.lines(file).ok()?.line(line)
     }
+
+    fn problem(&self, file: &str) -> Option<TextProblem> {
+        self.lines(file).err()
+    }
+
+    fn md5_if_read(&self, file: &str) -> Option<String> {
+        match self.cache.borrow().get(file)? {
+            Ok(lines) => Some(lines.md5.clone()),
+            Err(_) => None,
+        }
+    }
+}
+
+/// The files whose text was read and is not the text that the compiler read, in order.
+pub fn changed_files<'a>(
+    compiled: impl IntoIterator<Item = &'a SourceFile>,
+    source: &dyn Source,
+) -> Vec<&'a str> {
+    let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for file in compiled {
+        known.entry(&file.file).or_default().insert(&file.md5);
+    }
+    let is_changed = |(file, compiled): &(&str, BTreeSet<&str>)| {
+        let md5 = source.md5_if_read(file);
+        md5.is_some_and(|md5| !compiled.contains(&*md5))
+    };
+    let changed = known.into_iter().filter(is_changed);
+    changed.map(|(file, _)| file).collect()
 }
 
 /// The part `library/core/src/…` of a name `/rustc/<hash>/library/core/src/…`, which rustc gives to
@@ -74,15 +130,17 @@ pub(crate) fn below_rustc(file: &str) -> Option<&str> {
 
 /// Reads a regular file. Other files are not opened, because opening a FIFO would wait for a
 /// writer.
-fn read_regular(path: &Path) -> Option<Vec<u8>> {
-    fs::metadata(path)
-        .ok()
-        .filter(fs::Metadata::is_file)
-        .and_then(|_| fs::read(path).ok())
+fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    match fs::metadata(path)?.is_file() {
+        true => fs::read(path),
+        false => Err(io::Error::other("it is no regular file")),
+    }
 }
 
 /// A text, and the offsets of its line ends.
 struct Lines {
+    /// Of the bytes, in hexadecimal digits.
+    md5: String,
     text: String,
     ends: Vec<usize>,
 }
@@ -92,7 +150,9 @@ impl Lines {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let mut ends: Vec<usize> = text.match_indices('\n').map(|(offset, _)| offset).collect();
         ends.push(text.len());
-        Lines { text, ends }
+        let digest = Md5::digest(bytes);
+        let md5 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        Lines { md5, text, ends }
     }
 
     fn line(&self, line: u32) -> Option<String> {
@@ -109,7 +169,45 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lines, below_rustc};
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::{Files, Lines, Source as _, TextProblem, below_rustc, changed_files};
+    use holloway_format::SourceFile;
+
+    /// The digest of "ab\n" is that of md5sum.
+    #[test]
+    fn files_that_were_read_and_differ_have_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        for (name, text) in [("same.c", "ab\n"), ("other.c", "abc\n"), ("unread.c", "")] {
+            std::fs::write(path(name), text).unwrap();
+        }
+        let compiled = ["same.c", "other.c", "unread.c", "gone.c"].map(|name| SourceFile {
+            file: path(name).as_str().into(),
+            md5: "daa8075d6ac5ff8d0c6d4650adb4ef29".into(),
+        });
+        let files = Files::new(None);
+        assert_eq!(changed_files(&compiled, &files), [""; 0]);
+        for name in ["same.c", "other.c", "gone.c"] {
+            files.line(&path(name), 1);
+        }
+        assert_eq!(changed_files(&compiled, &files), [path("other.c")]);
+    }
+
+    #[test]
+    fn files_without_text_have_a_reason() {
+        let files = Files::new(None);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display().to_string();
+        let problem = files.problem(&path);
+        assert!(
+            matches!(problem, Some(TextProblem::Unreadable(_))),
+            "{problem:?}"
+        );
+        let missing = format!("{path}/a.c");
+        assert_eq!(files.problem(&missing), Some(TextProblem::Missing));
+        std::fs::write(&missing, "").unwrap();
+        assert_eq!(Files::new(None).problem(&missing), None);
+    }
 
     #[test]
     fn lines_count_from_one() {

@@ -6,7 +6,9 @@ use holloway_analysis::RunProfile;
 use holloway_format::{FunctionMap, Outcome, PathId};
 use holloway_report::terminal::annotate;
 use holloway_report::terminal::graph::{self, GraphChoice};
-use holloway_report::{Colors, OneFunctionError, Options, Source, annotation, one_function};
+use holloway_report::{
+    Choice, Colors, OneFunctionError, Options, Source, annotation, one_function,
+};
 use holloway_testkit::build::{
     SLIDE_FIRST, count_edges, function, image, module, path_number, profile, slide,
 };
@@ -204,8 +206,12 @@ fn one_function_must_have_run() {
     assert_eq!(error("^unused$"), OneFunctionError::NothingRan);
     let into = vec!["find".to_owned()];
     assert_eq!(error("^wants$"), OneFunctionError::OnlyInlined { into });
-    let names = vec!["slide".to_owned(), "find".to_owned()];
-    assert_eq!(error("."), OneFunctionError::Several { names, count: 2 });
+    let OneFunctionError::Several(several) = error(".") else {
+        panic!("{:?}", error("."));
+    };
+    let names = several.functions.iter().map(|function| &*function.name);
+    assert_eq!(names.collect::<Vec<_>>(), ["slide", "find"]);
+    assert_eq!((several.count, several.choice), (2, Choice::Name));
 }
 
 fn annotated(run: &RunProfile, options: &Options<'_>, file: Option<&str>) -> String {

@@ -269,3 +269,28 @@ fn branch_records_show_edges_and_paths_as_sampled() {
         "{shown}"
     );
 }
+
+#[test]
+fn records_that_show_nothing_say_whether_the_program_is_known() {
+    let options = Options::new(&Numbered);
+    let check = |files: Vec<SampledFile>, expected: &str| {
+        let mut run = with_records(0);
+        run.files = files;
+        run.without_file = Count::ZERO;
+        if let Some(records) = &mut run.records {
+            records.files = vec![(image("app", Vec::new()), Vec::new())];
+        }
+        let shown = text(&run, SampleView::Functions, &options);
+        assert!(shown.contains(expected), "{expected}\n{shown}");
+    };
+    let known = KnownBlocks::Known {
+        map: [7; 16],
+        left_out: 0,
+    };
+    let known = file("/opt/app", known, Vec::new());
+    check(
+        vec![known],
+        "no record shows an edge or a call between known blocks",
+    );
+    check(Vec::new(), "no record lies in a program that was found");
+}

@@ -305,6 +305,7 @@ fn instrument(
     }
     if !options.collect.is_recorded() {
         mark_blocks(module, &plans, &subprograms, options, map);
+        map.sources = subprograms.sources();
         return Ok(());
     }
     let globals = Globals::declare(module, base_symbol, options.kind);
@@ -344,6 +345,7 @@ fn instrument(
         })?;
         changed_attributes.remove_memory(function);
     }
+    map.sources = subprograms.sources();
     if options.collect.marks_blocks() {
         module.emit_pseudo_probes();
     }

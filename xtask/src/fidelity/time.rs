@@ -43,7 +43,7 @@ samples.
 
 Samples tell where time goes, not what runs often. A block that waits for memory, or that runs
 after a mispredicted branch, gets more samples than its executions deserve. More samples do not
-remove this difference.
+remove this difference. Higher is better, and 1 is best.
 
 ![Overlap of estimates with exact counts, by number of samples](fidelity-time.svg)
 

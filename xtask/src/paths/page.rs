@@ -68,7 +68,7 @@ fn increments(programs: &[Program]) -> String {
         "## Increments",
         "How often a run increments counters. *Path increments* are those of path counters: one for each path that runs, and another one where a path \
          goes on behind a call that may not come back. *Edge increments* are those of the counters of an edge profile of the same run, as a multiple of the path increments. \
-         *Hashed* is the share of path executions that were counted in hash tables. The slides have these columns beside the overheads.",
+         *Hashed* is the share of path executions that were counted in hash tables. The slides have these columns beside the overheads. Lower is better.",
         [
             "paths (million)",
             "path increments (million)",
@@ -109,7 +109,7 @@ fn predictions(programs: &[Program]) -> String {
     let mut table = Table::new(
         "## Paths predicted from edges",
         "The paths that ran, and which of them an edge profile of the same run predicts (`holloway report --view paths-from-edges`). *Correct* is the slides' word: the share of the \
-         different paths that are predicted. *Executions* is the share of path executions that are predicted right. The slides don't have it. It is mostly larger, as hot paths are predicted more often than cold ones. \
+         distinct paths that are predicted. *Executions* is the share of path executions that are predicted right. The slides don't have it. It is mostly larger, as hot paths are predicted more often than cold ones. \
          *Longest* and *average* are lengths of the longest path and of the average execution. *Paths of a function* are the most in one function, and the average of those that ran. \
          The slides don't say how they predict. Ours takes the hottest edges that are left until all are explained.",
         [
@@ -182,7 +182,7 @@ fn predictions(programs: &[Program]) -> String {
 fn overlaps(programs: &[Program]) -> String {
     let mut table = Table::new(
         "## Paths and instructions in common",
-        "What a run with another input (*train*) has in common with the full run (*ref*), by `holloway overlap TRAIN REF`. *Static* is the share of the different paths of either run that \
+        "What a run with another input (*train*) has in common with the full run (*ref*), by `holloway overlap TRAIN REF`. *Static* is the share of the distinct paths of either run that \
          both took. *Dynamic* is the share of the full run's path executions that were on such paths, and then of its instructions. Copies of a function in several modules are one \
          function here, so a run may have fewer paths than above. The slides print no averages of this table: theirs are the means of their rows.",
         [

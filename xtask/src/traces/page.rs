@@ -42,7 +42,7 @@ The paper's Table 1.
 
 - **trace MB**: the words that the threads appended, four bytes a path.
 - **file KB**: the `.hwt` file, with arithmetic coding. The paper's file is the grammar as text.
-- **paths**: different paths. **rules a path**: the rules of the grammar divided by the paths.
+- **paths**: distinct paths. **rules a path**: the rules of the grammar divided by the paths.
 
 ";
 

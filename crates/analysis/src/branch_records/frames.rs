@@ -3,6 +3,7 @@
 //! The frames that are active when the stack begins are not known. They appear when control returns
 //! into them. Then their block is known, but not how their path began.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use holloway_format::FunctionIndex;
@@ -131,6 +132,54 @@ impl<'r> Walk<'r> {
     pub(super) fn run_alone(&mut self, start: u64, end: u64) {
         self.restart(start);
         self.run(start, end, 0);
+    }
+
+    /// The run after the branch that led to its first address.
+    pub(super) fn run_after_jump(&mut self, start: u64, end: u64) {
+        if self.frames.is_empty() {
+            self.restart(start);
+        }
+        self.run(start, end, 0);
+    }
+
+    /// Control jumped to an address within a block, and falls through into the next block, if none
+    /// of the known branches is in between.
+    pub(super) fn fall_through(&mut self, to: u64, branches: &BTreeSet<u64>) {
+        let (Some(frame), Some(range)) = (self.frames.last(), self.range(to).copied()) else {
+            return;
+        };
+        let has_jumped = frame.function == range.function && frame.block != range.block;
+        let Some(next) = self.next_start(to) else {
+            return;
+        };
+        if has_jumped
+            && branches.range(to..next).next().is_none()
+            && let Some(next) = self.starting_at(next)
+        {
+            self.reach(next.block, Span { first: 0, last: 0 }, 0);
+        }
+    }
+
+    /// The address where the next block of the function starts, if `address` lies behind the start
+    /// of a block, and the next block follows without a gap.
+    pub(super) fn next_start(&self, address: u64) -> Option<u64> {
+        let range = self.range(address)?;
+        let next = self.starting_at(range.end)?;
+        (range.start < address && next.function == range.function).then_some(next.start)
+    }
+
+    /// The target of a branch that is a jump within a function.
+    pub(super) fn target_inside(&self, branch: TakenBranch) -> Option<u64> {
+        let branch = self.known(branch);
+        let (Place::Inside(from), Place::Inside(to)) = (branch.from, branch.to) else {
+            return None;
+        };
+        let (source, target) = (self.range(from)?, self.range(to)?);
+        let is_jump = match self.meaning(branch.jump, from, to) {
+            Jump::Jump | Jump::Unknown => true,
+            Jump::Call | Jump::Return => false,
+        };
+        (is_jump && source.function == target.function).then_some(to)
     }
 
     /// Forgets all frames. Control is at an address.

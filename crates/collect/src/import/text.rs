@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use holloway_analysis::branch_records::{Jump, Place, TakenBranch};
+use holloway_analysis::branch_records::{Jump, LooseRecord, Place, TakenBranch};
 use holloway_format::branches::{BranchFile, BranchQuality, FileBranches, RecordSource};
 use holloway_format::samples::{KnownBlocks, MonitorState, SampleClock, SampleRecord};
 use holloway_format::{Count, ProgramSamples};
@@ -53,6 +53,7 @@ pub(super) fn read(
         inside: 0,
         others: BTreeSet::new(),
         has_branches: false,
+        records: Vec::new(),
         is_verified: true,
         purpose,
     };
@@ -72,6 +73,7 @@ struct TextImport {
     /// The build ids of other files.
     others: BTreeSet<Vec<u8>>,
     has_branches: bool,
+    records: Vec<LooseRecord>,
     /// Whether all addresses of the program have its build id.
     is_verified: bool,
     purpose: Purpose,
@@ -115,32 +117,38 @@ impl TextImport {
                 mispredicted,
             } => {
                 self.has_branches = true;
-                if let Some((from, to)) = branch {
-                    let (from, to) = (self.place(&from), self.place(&to));
-                    let jump = match is_return {
-                        true => Jump::Return,
-                        false => self.file.jump(from),
-                    };
-                    let taken = TakenBranch {
-                        from,
-                        to,
-                        jump,
-                        mispredicted: false,
-                    };
-                    if let Some(records) = &mut self.file.branches {
-                        records.add_branch(taken, count, mispredicted.min(count));
-                    }
+                let branch = branch.map(|(from, to)| self.taken_branch(&from, &to, is_return));
+                let run =
+                    run.and_then(
+                        |(start, end)| match (self.place(&start), self.place(&end)) {
+                            (Place::Inside(start), Place::Inside(end)) => Some((start, end)),
+                            (_, Place::Elsewhere | Place::Kernel)
+                            | (Place::Elsewhere | Place::Kernel, _) => None,
+                        },
+                    );
+                if let (None, Some((start, end))) = (&self.file.branches, run) {
+                    self.file.add_section(start, end, count);
                 }
-                if let Some((start, end)) = run {
-                    let places = (self.place(&start), self.place(&end));
-                    if let (Place::Inside(start), Place::Inside(end)) = places {
-                        match &mut self.file.branches {
-                            Some(records) => records.add_run(start, end, count),
-                            None => self.file.add_section(start, end, count),
-                        }
-                    }
-                }
+                self.records.push(LooseRecord {
+                    branch,
+                    run,
+                    count,
+                    mispredicted: mispredicted.min(count),
+                });
             }
+        }
+    }
+
+    fn taken_branch(&mut self, from: &Location, to: &Location, is_return: bool) -> TakenBranch {
+        let (from, to) = (self.place(from), self.place(to));
+        TakenBranch {
+            from,
+            to,
+            jump: match is_return {
+                true => Jump::Return,
+                false => self.file.jump(from),
+            },
+            mispredicted: false,
         }
     }
 
@@ -172,9 +180,10 @@ impl TextImport {
         let mut quality = BranchQuality::default();
         let mut branches = Vec::new();
         let files = vec![self.file.record()];
-        if let (Some(records), KnownBlocks::Known { map, .. }) =
+        if let (Some(mut records), KnownBlocks::Known { map, .. }) =
             (self.file.branches.take(), self.file.blocks)
         {
+            records.add_loose(&self.records);
             let (functions, found) = records.counts();
             quality = found;
             branches.push(FileBranches {

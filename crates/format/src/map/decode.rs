@@ -16,7 +16,7 @@ use crate::frames::{Frames, index_size};
 use crate::map::counters::FunctionCounters;
 use crate::map::function::FunctionMap;
 use crate::map::layout::FRAGMENT_MAGIC;
-use crate::map::module::{ModuleMap, Skipped, VanishedFunction};
+use crate::map::module::{ModuleMap, Skipped, SourceFile, VanishedFunction};
 use crate::map::record::{read_counters_only, read_function};
 use crate::map::strings::Strings;
 use crate::text::Text;
@@ -66,6 +66,9 @@ impl ModuleMap {
             ),
             gone: read_entries(parts.gone, &strings, &mut damage, |[name, linkage_name]| {
                 VanishedFunction { name, linkage_name }
+            }),
+            sources: read_entries(parts.sources, &strings, &mut damage, |[file, md5]| {
+                SourceFile { file, md5 }
             }),
         };
         Ok((module, damage))
@@ -189,6 +192,7 @@ struct Parts<'a> {
     skipped: Part<'a>,
     gone: Part<'a>,
     records: Part<'a>,
+    sources: Part<'a>,
 }
 
 impl Head {
@@ -223,8 +227,8 @@ impl Head {
         })
     }
 
-    /// Splits the bytes after the head into parts. Only the function records, which come last, may
-    /// be cut short.
+    /// Splits the bytes after the head into parts. Only the function records and the source files,
+    /// which come last, may be cut short.
     fn split<'a>(&self, bytes: &'a [u8], base: u64) -> Result<Parts<'a>, FormatError> {
         let mut start = HEAD_SIZE as u64;
         let mut take = |size: u64| -> Result<Part<'a>, FormatError> {
@@ -246,6 +250,7 @@ impl Head {
         let gone = take(12 * u64::from(self.gone))?;
         let remaining = bytes.len() as u64 - (gone.1 - base) - gone.0.len() as u64;
         let records = take(self.records.min(remaining))?;
+        let sources = take(remaining - records.0.len() as u64)?;
         Ok(Parts {
             strings,
             text,
@@ -253,6 +258,7 @@ impl Head {
             skipped,
             gone,
             records,
+            sources,
         })
     }
 }

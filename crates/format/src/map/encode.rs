@@ -45,6 +45,11 @@ impl ModuleMap {
                 .iter()
                 .map(|gone| [&gone.name, &gone.linkage_name].map(|string| strings.number(string))),
         );
+        let sources = checksummed_entries(
+            self.sources
+                .iter()
+                .map(|source| [&source.file, &source.md5].map(|string| strings.number(string))),
+        );
         let function_count = functions.len();
         let (index, records) = functions.finish();
         let (table, text) = strings.finish();
@@ -73,7 +78,7 @@ impl ModuleMap {
         out.extend_from_slice(&length(ring_counters.max().unwrap_or(0) as usize));
         let crc = crc32fast::hash(&out);
         out.extend_from_slice(&crc.to_le_bytes());
-        for part in [table, text, index, skipped, gone, records] {
+        for part in [table, text, index, skipped, gone, records, sources] {
             out.extend_from_slice(&part);
         }
         out

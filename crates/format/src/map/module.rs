@@ -19,6 +19,17 @@ pub struct ModuleMap {
     pub skipped: Vec<Skipped>,
     /// Functions of the source module that have no code after optimization.
     pub gone: Vec<VanishedFunction>,
+    /// The source files whose content is known.
+    pub sources: Vec<SourceFile>,
+}
+
+/// A source file, as the compiler read it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Its name, as scopes have it.
+    pub file: Text,
+    /// The MD5 of its content: 32 lowercase hexadecimal digits.
+    pub md5: Text,
 }
 
 /// A function that is not instrumented.

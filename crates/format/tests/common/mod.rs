@@ -5,8 +5,8 @@ use holloway_abi::Kind;
 use holloway_format::{
     BlockMap, CaseNames, Count, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts,
     FunctionIndex, FunctionMap, GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap,
-    Outcome, Place, PlacedModule, Profile, ProfileHead, Scope, Skipped, Text, VanishedFunction,
-    decode_image, encode_image,
+    Outcome, Place, PlacedModule, Profile, ProfileHead, Scope, Skipped, SourceFile, Text,
+    VanishedFunction, decode_image, encode_image,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -248,19 +248,22 @@ pub(crate) fn module() -> impl Strategy<Value = ModuleMap> {
     });
     let gone =
         (text(), text()).prop_map(|(name, linkage_name)| VanishedFunction { name, linkage_name });
+    let source = (text(), text()).prop_map(|(file, md5)| SourceFile { file, md5 });
     (
         text(),
         text(),
         vec((function(), 0..3u64), 0..5),
         vec(skipped, 0..3),
         vec(gone, 0..3),
+        vec(source, 0..3),
     )
-        .prop_map(|(name, producer, functions, skipped, gone)| {
+        .prop_map(|(name, producer, functions, skipped, gone, sources)| {
             let mut module = ModuleMap {
                 name,
                 producer,
                 skipped,
                 gone,
+                sources,
                 ..ModuleMap::default()
             };
             for (function, gap) in functions {
@@ -494,6 +497,10 @@ pub(crate) fn small_modules() -> [ModuleMap; 2] {
         name: "naked".into(),
         linkage_name: "_Rnaked".into(),
         reason: "naked".into(),
+    });
+    first.sources.push(SourceFile {
+        file: "a.c".into(),
+        md5: "0123456789abcdef0123456789abcdef".into(),
     });
     first.gone.push(VanishedFunction {
         name: "tiny".into(),

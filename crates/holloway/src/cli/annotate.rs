@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::view::ColorWhen;
+use super::view::{ColorWhen, PlaceArgs};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -26,6 +26,9 @@ pub(crate) struct AnnotateArgs {
     /// Number of functions or files to show [default: 10]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
+    /// The choice among functions of one name.
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Colors and styles
     #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
     pub(crate) color: ColorWhen,

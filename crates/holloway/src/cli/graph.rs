@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use holloway_report::PathChoice;
 
-use super::view::ColorWhen;
+use super::view::{ColorWhen, PlaceArgs};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   holloway graph parse_line                        the latest run, the hottest path marked
   holloway graph parse_line runs/first --path 12
   holloway graph parse_line#3fa2                   a path by its short name
+  holloway graph init --file src/net.c             one of several functions named init
   holloway graph parse_line --numbering            values, chords, and increments
   holloway graph parse_line --dot | dot -Tsvg > parse_line.svg";
 
@@ -38,6 +39,9 @@ pub(crate) struct GraphArgs {
     /// Write the graph for Graphviz, as `holloway export --format dot` does
     #[arg(long)]
     pub(crate) dot: bool,
+    /// The choice among functions of one name.
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Colors and styles
     #[arg(long, value_enum, default_value_t = ColorWhen::Auto, conflicts_with = "dot")]
     pub(crate) color: ColorWhen,

@@ -107,6 +107,17 @@ impl CodeArgs {
     }
 }
 
+/// The choice among functions of one name.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PlaceArgs {
+    /// Choose the function of this crate (of C: of this object file); may be repeated
+    #[arg(long = "crate", value_name = "NAME")]
+    pub(crate) crates: Vec<String>,
+    /// Choose the function of a file that matches: `main.rs`, `src/*.c`; may be repeated
+    #[arg(long = "file", value_name = "GLOB")]
+    pub(crate) files: Vec<String>,
+}
+
 /// The choice of the times that are ranked.
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Report (variation)")]
@@ -232,7 +243,7 @@ fn parse_share(text: &str) -> Result<u64, String> {
 }
 
 /// Parses `--function`: the short name of a path, or a regex.
-pub(super) fn parse_function(text: &str) -> Result<FunctionChoice, String> {
+pub(crate) fn parse_function(text: &str) -> Result<FunctionChoice, String> {
     if let Some(path) = PathChoice::parse(text) {
         return Ok(FunctionChoice {
             regex: path.functions(),

@@ -143,6 +143,11 @@ impl CargoCall {
     /// # Errors
     /// If there is no project, or its build directory cannot be written.
     pub(crate) fn plan(verb: Verb, split: Split, holloway_args: &CargoArgs) -> Result<Self> {
+        if holloway_args.per_test && split.program.iter().any(|word| word == "--list") {
+            return Err(Failure::usage(
+                "--list lists the tests and runs none, so nothing would be recorded: leave out --per-test or --list",
+            ));
+        }
         let mut project = Project::find(&split.cargo)?;
         let targets = project.chosen_targets(&split.cargo)?;
         check_tools(&project)?;

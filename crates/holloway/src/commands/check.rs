@@ -5,7 +5,9 @@ mod budget;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use holloway_abi::Kind;
 use holloway_analysis::RunProfile;
+use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::variation::VariationRun;
 use holloway_report::budget::{self as report, Limit, Results, Runs};
 use holloway_report::notes::sentence;
@@ -35,6 +37,7 @@ pub(crate) fn main(args: &CheckArgs) -> Result<ExitCode> {
     let runs = Runs {
         run: checked.profile(),
         times: checked.times(),
+        loops: checked.loops(),
         baseline: baseline.as_ref(),
     };
     refuse_damage(&run, checked.profile())?;
@@ -116,13 +119,17 @@ enum Loaded {
     Counts(Box<RunProfile>),
     /// It has counts and times of paths.
     Times(Box<VariationRun>),
+    /// It has counts and sequences of paths.
+    Loops(Box<LoopsRun>),
 }
 
 impl Loaded {
     fn read(run: &Path) -> Result<Self> {
         let loaded = loading::load_with_streams(run)?;
+        let has_sequences = loaded.kinds.iter().all(|(kind, _)| kind == Kind::Loops);
         Ok(match loaded.kinds.is_timed() {
             true => Self::Times(Box::new(loaded.into_variation())),
+            false if has_sequences => Self::Loops(Box::new(loaded.into_loops())),
             false => Self::Counts(Box::new(loaded.profile)),
         })
     }
@@ -131,13 +138,21 @@ impl Loaded {
         match self {
             Self::Counts(profile) => profile,
             Self::Times(run) => &run.run,
+            Self::Loops(run) => &run.run,
         }
     }
 
     fn times(&self) -> Option<&VariationRun> {
         match self {
-            Self::Counts(_) => None,
+            Self::Counts(_) | Self::Loops(_) => None,
             Self::Times(run) => Some(run),
+        }
+    }
+
+    fn loops(&self) -> Option<&LoopsRun> {
+        match self {
+            Self::Counts(_) | Self::Times(_) => None,
+            Self::Loops(run) => Some(run),
         }
     }
 }

@@ -15,7 +15,9 @@ use holloway_report::test_coverage::{Test, TestCoverage, has_code};
 use crate::cli::coverage::{CoverageArgs, Keep};
 use crate::cli::{CodeArgs, OutputFormat};
 use crate::failure::{Failure, Result};
-use crate::printing::{check_selection, code_filter, options, source, write_out};
+use crate::printing::{
+    check_selection, code_filter, options, source, warn_of_changed_files, write_out,
+};
 use crate::{latest, loading, test_log};
 
 /// Shows the coverage of the runs that the user names, or of the latest run.
@@ -25,10 +27,7 @@ use crate::{latest, loading, test_log};
 pub(crate) fn main(args: &CoverageArgs) -> Result<ExitCode> {
     let runs = match &args.runs[..] {
         [] => vec![latest::latest()?],
-        runs => runs
-            .iter()
-            .map(|run| latest::resolve(run))
-            .collect::<Result<Vec<PathBuf>>>()?,
+        runs => latest::distinct(runs)?,
     };
     if let Some(run) = runs.iter().find(|run| loading::has_samples(run)) {
         return Err(Failure::usage(format_args!(
@@ -75,6 +74,14 @@ pub(crate) fn main(args: &CoverageArgs) -> Result<ExitCode> {
         OutputFormat::Json => holloway_report::json::covered::write,
     };
     write_out(|out| write(evidence, &options, out))?;
+    let sources = evidence
+        .run
+        .modules
+        .iter()
+        .flat_map(|module| &module.sources);
+    let cwd = options.cwd.as_deref();
+    options.code.read_workspace(sources, cwd, options.source);
+    warn_of_changed_files(&[evidence.run], &options);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -138,20 +145,17 @@ fn tests(runs: &[PathBuf]) -> Result<Vec<(Test, Vec<PathBuf>)>> {
     let mut tests = Vec::new();
     for run in runs {
         match test_log::read(run)? {
-            Some(logged) => tests.extend(logged.iter().map(|test| {
-                let profiles = test_log::profiles(run, test);
-                let passed = Some(test.passed);
-                let name = test.name();
-                let function = test.test.clone();
-                (
-                    Test {
-                        name,
-                        function,
-                        passed,
-                    },
-                    profiles,
-                )
-            })),
+            Some(logged) => {
+                for test in &logged {
+                    let profiles = test_log::profiles(run, test)?;
+                    let named = Test {
+                        name: test.name(),
+                        function: test.test.clone(),
+                        passed: Some(test.passed),
+                    };
+                    tests.push((named, profiles));
+                }
+            }
             None => {
                 let name = run.file_name().unwrap_or(run.as_os_str());
                 let name = name.to_string_lossy().into_owned();

@@ -164,6 +164,6 @@ fn failure(path: &Path, error: ExportError) -> Failure {
         | ExportError::NothingRan
         | ExportError::NoTimes
         | ExportError::NeedsFunction
-        | ExportError::SeveralFunctions { .. } => Failure::usage(error),
+        | ExportError::SeveralFunctions(_) => Failure::usage(error),
     }
 }

@@ -11,7 +11,7 @@ use holloway_report::{Options, PathChoice, chosen_path, full_path_name, grouped,
 
 use crate::cli::{GraphArgs, PathArg};
 use crate::failure::{Failure, Result};
-use crate::printing::{self, check_selection, source, unfiltered, write_out};
+use crate::printing::{self, check_selection, place_filter, source, unfiltered, write_out};
 use crate::{latest, loading};
 
 /// Prints the graph of the function that the user names.
@@ -28,9 +28,16 @@ pub(crate) fn main(args: &GraphArgs) -> Result<ExitCode> {
     loading::warn_of_estimates(&run);
     let source = source();
     let name = printing::named_function(&run, &args.function)?;
+    if name.path.is_some() && args.path.is_some() {
+        return Err(Failure::usage(format_args!(
+            "{} names a path already: leave out --path, or name only the function",
+            args.function
+        )));
+    }
     let mut options = Options {
         function: Some(name.pattern),
         path: name.path,
+        code: place_filter(&args.place),
         ..unfiltered(None, args.color, &source)
     };
     if let Some(PathArg::Name(digits)) = &args.path {
@@ -48,6 +55,7 @@ pub(crate) fn main(args: &GraphArgs) -> Result<ExitCode> {
         all_blocks: args.all,
     };
     write_out(|out| graph::write(&run, function, choice, &options, out))?;
+    printing::warn_of_changed_files(&[&run], &options);
     Ok(ExitCode::SUCCESS)
 }
 

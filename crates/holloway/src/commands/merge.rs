@@ -1,6 +1,6 @@
 //! `holloway merge -o OUT RUN...`: adds up the counts of several runs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_collect::merge::merge;
@@ -11,6 +11,7 @@ use holloway_report::plural;
 
 use crate::cli::MergeArgs;
 use crate::failure::{Failure, Result};
+use crate::test_log::LoggedTest;
 use crate::{latest, loading, status, test_log};
 
 /// Merges runs into a new run.
@@ -22,7 +23,10 @@ pub(crate) fn main(args: &MergeArgs) -> Result<ExitCode> {
     for run in &runs {
         finish(run)?;
     }
-    let profiles = merge(&runs, &args.output)?;
+    let tests = tests(&runs)?;
+    let profiles = merge(&runs, &args.output, |directory, copied| {
+        test_log::write_merged(directory, &tests, copied)
+    })?;
     let text = format!(
         "{} with {} into {}",
         plural(runs.len() as u64, "run"),
@@ -31,6 +35,26 @@ pub(crate) fn main(args: &MergeArgs) -> Result<ExitCode> {
     );
     status::line("Merged", &text);
     Ok(ExitCode::SUCCESS)
+}
+
+/// The tests of each run, if all runs say which test ran what. Otherwise, the new run cannot say so.
+fn tests(runs: &[PathBuf]) -> Result<Vec<(PathBuf, LoggedTest)>> {
+    let mut tests = Vec::new();
+    if let Some(without) = runs.iter().find(|run| !test_log::exists(run)) {
+        if let Some(with) = runs.iter().find(|run| test_log::exists(run)) {
+            status::note(&format!(
+                "the new run does not say which test ran what, because {} does not: `holloway coverage --tests {}` does",
+                without.display(),
+                with.display()
+            ));
+        }
+        return Ok(tests);
+    }
+    for run in runs {
+        let logged = test_log::read(run)?.into_iter().flatten();
+        tests.extend(logged.map(|test| (run.clone(), test)));
+    }
+    Ok(tests)
 }
 
 /// Finishes a run whose programs have ended, and refuses a run that cannot be merged.
@@ -47,12 +71,6 @@ fn finish(run: &Path) -> Result<()> {
             "{} has samples: `holloway manager` combines samples",
             run.display()
         )));
-    }
-    if test_log::exists(run) {
-        status::note(&format!(
-            "the new run does not say which test ran what: `holloway coverage --tests {}` does",
-            run.display()
-        ));
     }
     loading::finish(run, &MapDirectories::default())?;
     refuse_damage(run)

@@ -21,7 +21,9 @@ use super::trace::RunTraces;
 use crate::cli::ReportArgs;
 use crate::cli::trace::ChoiceArgs;
 use crate::failure::{Failure, Result};
-use crate::printing::{check_selection, code_filter, options, rank_options, source};
+use crate::printing::{
+    check_selection, code_filter, options, rank_options, source, warn_of_changed_files,
+};
 use crate::progress::Progress;
 use crate::{latest, loading, output_file, status};
 
@@ -58,6 +60,7 @@ pub(crate) fn write(args: &ReportArgs, run: &Path, file: &Path) -> Result<()> {
     let page = page(&run, baseline.as_ref(), &options)?;
     output_file::write_bytes(file, page.as_bytes())?;
     status::line("Wrote", &status::shown(file).to_string());
+    warn_of_changed_files(&profiles[..1], &options);
     match args.open {
         true => open(file),
         false => Ok(()),

@@ -15,7 +15,8 @@ use crate::commands::{page, phases, trace};
 use crate::failure::{Failure, Result};
 use crate::kinds::Page;
 use crate::printing::{
-    self, check_selection, code_filter, options, rank_options, source, write_out,
+    self, check_selection, code_filter, options, rank_options, source, warn_of_changed_files,
+    write_out,
 };
 use crate::{kinds, latest, loading, status};
 
@@ -188,7 +189,10 @@ fn print_counts<'o>(
             }
         }
         Ok(())
-    })
+    })?;
+    let first = views.first().expect("at least one view");
+    warn_of_changed_files(&[profile], &options(first));
+    Ok(())
 }
 
 /// Whether a view has the head of the report: the first one has.
@@ -268,7 +272,9 @@ fn print_loops(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result
         OutputFormat::Json => {
             holloway_report::json::loops::write(&loops, options, loops_options, out)
         }
-    })
+    })?;
+    warn_of_changed_files(&[&loops.run], options);
+    Ok(())
 }
 
 fn print_variation(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result<()> {
@@ -281,7 +287,9 @@ fn print_variation(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Re
         OutputFormat::Json => {
             holloway_report::json::variation::write(&run, options, rank_options, out)
         }
-    })
+    })?;
+    warn_of_changed_files(&[&run.run], options);
+    Ok(())
 }
 
 /// The report's view of counts. `None` for loops and variation, which have separate pages.

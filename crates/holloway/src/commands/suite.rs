@@ -63,10 +63,16 @@ fn name(run: &Path) -> String {
 
 /// Reads the training run of a run, which has the same name.
 fn training_run(directory: &Path, name: &str) -> Result<RunProfile> {
+    if !directory.is_dir() {
+        return Err(Failure::usage(format_args!(
+            "there is no directory {}: --train takes a directory with a training run for each run, of the same name",
+            directory.display()
+        )));
+    }
     let train = directory.join(name);
     if !train.exists() {
         return Err(Failure::new(format_args!(
-            "{} has no training run {name}: name training runs as their runs",
+            "{} has no run {name}, which would be the training run of {name}: give both runs one name",
             directory.display()
         )));
     }

@@ -9,7 +9,7 @@ use holloway_report::browse::Browser;
 
 use crate::cli::TuiArgs;
 use crate::failure::{Context as _, Failure, Result};
-use crate::printing::{check_selection, code_filter, source, unfiltered};
+use crate::printing::{check_selection, code_filter, source, unfiltered, warn_of_changed_files};
 use crate::{latest, loading, tui};
 
 /// Shows the run that the user names, or the latest run.
@@ -40,5 +40,6 @@ pub(crate) fn main(args: &TuiArgs) -> Result<ExitCode> {
     }
     let browser = Browser::new(&run, &options);
     tui::show(&browser, options.colors).cannot(|| "use the terminal".to_owned())?;
+    warn_of_changed_files(&[&run], &options);
     Ok(ExitCode::SUCCESS)
 }

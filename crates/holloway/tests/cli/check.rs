@@ -166,6 +166,18 @@ fn limits_that_cannot_be_checked_are_errors() {
         "no function matches",
     );
     check("measure = 'calls';max = 1;crate = 'none'", "none");
+    check(
+        "measure = 'calls';max = 1;function = 'even#12345'",
+        "no path `even#12345` ran",
+    );
+    check(
+        "measure = 'conditions-covered';min = 1",
+        "build with --graph source",
+    );
+    check(
+        "measure = 'prime-paths-covered';min = 1",
+        "build with --collect loops",
+    );
     let (_, runs) = recorded();
     let damaged = project.path().join("damaged");
     std::fs::create_dir_all(&damaged).unwrap();

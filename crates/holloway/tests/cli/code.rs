@@ -199,6 +199,49 @@ fn a_function_is_annotated_from_its_declaration_to_its_end() {
     );
 }
 
+/// Source text that is not the compiled one is said to be so, once.
+#[test]
+fn sources_that_have_changed_are_named() {
+    let text = "int main(int count, char **words) {\n  int sum = 0;\n  while (sum < 9) sum += count;\n  return sum == 0;\n}\n";
+    let project = Project::new(&[("sub/app.c", text)]);
+    project.holloway("cc -O1 -g sub/app.c -o app").ok();
+    project.holloway("run --no-report -o run -- ./app").ok();
+    let changed = "warning: sub/app.c has changed since the program was built";
+    let views = [
+        "annotate main run",
+        "annotate app.c run",
+        "graph main run",
+        "coverage run",
+        "report run",
+        "report run --view lines,paths",
+        "report run --html page.html",
+    ];
+    let warnings = |words: &str| {
+        let called = project.holloway(words).ok();
+        called.stderr.matches(changed).count()
+    };
+    for words in views {
+        assert_eq!(warnings(words), 0, "{words}");
+    }
+    project.write("sub/app.c", &format!("// A comment.\n{text}"));
+    for words in views {
+        assert_eq!(warnings(words), 1, "{words}");
+    }
+    // No text is shown, so none is wrong.
+    assert_eq!(warnings("export run --format folded"), 0);
+
+    let says = |reason: &str| {
+        project.holloway("annotate main run").ok().says(reason);
+    };
+    project.write("sub/app.c", "");
+    says("the file has fewer lines than the one that was compiled");
+    let file = project.path().join("sub/app.c");
+    std::fs::remove_file(&file).unwrap();
+    says("the file is not on this machine");
+    std::fs::create_dir(&file).unwrap();
+    says("the file cannot be read (it is no regular file)");
+}
+
 #[test]
 fn colors_follow_the_terminal() {
     let with = |term: &str, colorterm: &str| {

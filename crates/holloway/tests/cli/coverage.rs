@@ -1,5 +1,7 @@
 //! `holloway coverage`: what ran, of several runs, and by test.
 
+use std::process::Command;
+
 use serde_json::Value;
 
 use crate::cli_support::Project;
@@ -52,6 +54,22 @@ fn several_runs_are_merged() {
     let all = coverage("up down far");
     assert_eq!(ratio(&all, "paths"), [3, 4]);
     assert_eq!(ratio(&all, "conditions"), [1, 2]);
+    // Limits are on the same figures.
+    let one = coverage("up");
+    for measure in ["functions", "lines", "branches", "paths", "conditions"] {
+        let [covered, possible] = ratio(&one, measure);
+        let percent = 100.0 * covered as f64 / possible as f64;
+        let budget = format!(
+            "[[limit]]\nmeasure = '{measure}-covered'\nfunction = '::sign$'\nmin = {percent}\nmax = {percent}\n"
+        );
+        project.write("budget.toml", &budget);
+        let kept = project.holloway("check budget.toml up").ok();
+        kept.says(&format!("{percent:.2} %"));
+    }
+    let nothing = project.holloway("coverage up --function ::main$").ok();
+    nothing.says("branches      none");
+    nothing.says("conditions    none");
+
     let text = project.holloway("coverage --tests up down far").ok();
     text.says("3 of 3 tests keep all paths; no smaller set does");
     project
@@ -89,6 +107,58 @@ fn each_test_runs_by_itself() {
         .holloway("coverage run --tests")
         .ok()
         .says("tests::wrong (failed)");
+    // A run counts once, and a merged run knows the tests of its runs.
+    std::os::unix::fs::symlink("run", project.path().join("link")).unwrap();
+    let linked = project.holloway("coverage run link --tests --format json");
+    let linked = linked.ok();
+    linked.complains("counts once");
+    assert_eq!(linked.json().0["tests"]["list"], tests["tests"]["list"]);
+    let copy = "cp -r run copy";
+    let copied = Command::new("sh")
+        .args(["-c", copy])
+        .current_dir(project.path())
+        .status();
+    assert!(copied.unwrap().success());
+    project.holloway("merge -o both run copy").ok();
+    let both = project.holloway("coverage both --tests --format json").ok();
+    let both = both.json().0["tests"]["list"].as_array().unwrap().clone();
+    assert_eq!(both.len(), 6);
+    for test in &both {
+        let first = list.iter().find(|one| {
+            let name = test["name"].as_str().unwrap();
+            name.starts_with(one["name"].as_str().unwrap())
+        });
+        assert_eq!(test["covers"], first.unwrap()["covers"], "{test}");
+    }
+
+    // Damage is named, with what to do about it.
+    let refuses = |damage: &str, message: &str| {
+        let damage = format!("rm -rf damaged && cp -r run damaged && {damage}");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &damage]).current_dir(project.path());
+        assert!(shell.status().unwrap().success());
+        let refused = project.holloway("coverage damaged --tests").exits(125);
+        refused.fails_with(message);
+        refused.fails_with("record ");
+    };
+    refuses("echo x >> damaged/tests.jsonl", "damaged/tests.jsonl:4: ");
+    refuses(
+        "printf '\\377' > damaged/tests.jsonl",
+        "damaged/tests.jsonl:1: ",
+    );
+    refuses(
+        "printf '' > damaged/tests.jsonl",
+        "damaged/tests.jsonl names no test",
+    );
+    refuses(
+        "for f in damaged/*.hwp; do printf '' > $f; done",
+        "cannot read any profile in damaged",
+    );
+    refuses("rm $(ls damaged/*.hwp | head -1)", "does not exist");
+    project
+        .cargo_holloway("test --per-test -- --list")
+        .exits(2)
+        .complains("--list lists the tests and runs none");
     project
         .cargo_holloway("run --per-test -- 3")
         .exits(2)

@@ -372,7 +372,10 @@ fn a_suite_has_a_row_for_each_run() {
         .says("Training runs");
     suite("ref/one --train ref/two")
         .exits(125)
-        .fails_with("ref/two has no training run one");
+        .fails_with("ref/two has no run one, which would be the training run of one");
+    suite("ref/one --train nosuch")
+        .exits(2)
+        .fails_with("there is no directory nosuch: --train takes a directory");
     suite("ref/one --function (")
         .exits(2)
         .complains("unclosed group");

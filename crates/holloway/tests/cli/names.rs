@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cli_support::Project;
+use crate::cli_support::{Project, holloway_in};
 
 /// `kind` makes no calls, so its paths are the same in a trace. Three cases are on one line.
 const PROGRAM: &str = "\
@@ -87,10 +87,102 @@ fn a_path_has_one_name_in_all_kinds() {
         .ok()
         .says(&format!("{short_name} has the same share"));
 
+    // A budget limits one path.
+    let limit = |digits: &str| {
+        let function = format!("function = \"kind#{digits}\"");
+        let budget = format!(
+            "[[limit]]\nmeasure = \"path-executions\"\n{function}\nmin = {count}\nmax = {count}\n"
+        );
+        std::fs::write(project.path().join("budget.toml"), budget).unwrap();
+        project.holloway("check budget.toml paths.run")
+    };
+    limit(&name[..5])
+        .ok()
+        .says(&format!("path executions of kind#{}", &name[..5]));
+    limit("zz")
+        .exits(2)
+        .fails_with("#zz is no short name of a path");
+    holloway("report paths.run --function", "kind#zz")
+        .exits(2)
+        .complains("#zz is no short name of a path");
+    holloway("graph --path 3", &short_name)
+        .arg("paths.run")
+        .exits(2)
+        .complains("names a path already");
+
     let unknown = "no path `kind#0000` ran; these ran: #";
     holloway("report paths.run --function", "kind#0000")
         .exits(2)
         .complains(unknown);
+}
+
+/// Static functions of one name are told apart by their files.
+#[test]
+fn equal_names_are_chosen_by_file_or_crate() {
+    let function = |calls: &str| {
+        format!(
+            "static __attribute__((noinline)) int f(int x) {{ return x > 3 ? x * 2 : {calls}; }}\n"
+        )
+    };
+    let one = function("x") + "int one(int x) { return f(x) + 1; }\n";
+    let two = function("7") + "int two(int x) { return f(x) + 1; }\n";
+    let main = "int one(int), two(int);
+int main(void) { int s = 0; for (int i = 0; i < 9; i++) s += one(i) + two(i) + two(i); return s == 0; }
+";
+    let project = Project::new(&[("one.c", &one), ("sub/two.c", &two), ("main.c", main)]);
+    project
+        .holloway("cc -O1 -g one.c sub/two.c main.c -o app")
+        .ok();
+    project.holloway("run --no-report -o run -- ./app").ok();
+    let several = "f (one.c:1 in one.o), f (sub/two.c:1 in two.o); choose one by its file, as in --file one.c";
+    project.holloway("graph f run").exits(2).complains(several);
+    project
+        .holloway("export --format dot --function ^f$ run")
+        .exits(2)
+        .complains(several);
+    for (choice, calls) in [
+        ("--file one.c", "calls         9 "),
+        ("--crate two.o", "calls         18 "),
+    ] {
+        project
+            .holloway(&format!("graph f run {choice}"))
+            .ok()
+            .says(calls);
+        project
+            .holloway(&format!("export --format dot --function ^f$ run {choice}"))
+            .ok()
+            .says("digraph \"f\"");
+    }
+    let annotated = project.holloway("annotate f run --file sub/two.c").ok();
+    assert!(
+        annotated.stdout.starts_with("f  sub/two.c:1"),
+        "{}",
+        annotated.stdout
+    );
+    assert!(!annotated.stdout.contains("one.c"), "{}", annotated.stdout);
+
+    // A file may be named from another folder.
+    let in_sub = |words: &str| holloway_in(&project.path().join("sub"), words);
+    for name in ["../one.c", "./../one.c"] {
+        let annotated = in_sub(&format!("annotate {name} ../run")).ok();
+        assert!(
+            annotated.stdout.contains("int one(int x)"),
+            "{}",
+            annotated.stdout
+        );
+    }
+    in_sub("graph f ../run --file ../one.c")
+        .ok()
+        .says("calls         9 ");
+    in_sub("annotate ./two.c ../run")
+        .ok()
+        .says("int two(int x)");
+    in_sub("annotate ../on.c ../run")
+        .exits(2)
+        .complains("no function and no file of this program matches ../on.c: `");
+    in_sub("annotate two.c ../run --crate two.o")
+        .exits(2)
+        .complains("is a file");
 }
 
 #[test]

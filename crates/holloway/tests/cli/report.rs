@@ -250,7 +250,7 @@ fn a_name_that_no_code_has_is_a_usage_error() {
         assert!(result.stdout.is_empty(), "{result}");
         result.fails_with(expected);
     };
-    let no_function = "no function matches --function evn: `app::even`?";
+    let no_function = "no function matches evn: `app::even`?";
     let no_file = "no file of this program matches --file src/mian.rs: `src/main.rs`";
     for words in [
         "",

@@ -2,19 +2,22 @@
 
 use holloway_abi::Unit;
 use holloway_analysis::bounds::Bound;
-use holloway_analysis::functions::{Ranking, Weight, hottest};
+use holloway_analysis::covered::{Evidence, Ratio};
+use holloway_analysis::functions::{Ranking, Sums, Weight, hottest};
+use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::overlap::{Both, Overlap, overlap};
-use holloway_analysis::uncovered::Uncovered;
+use holloway_analysis::paths::{Sort, hottest as hottest_paths};
 use holloway_analysis::variation::rank::rank;
 use holloway_analysis::variation::{RankOptions, VariationRun};
 use holloway_analysis::{Function, RunProfile};
+use holloway_format::Count;
 
 use super::limit::{Checked, Limit, Value};
 use super::measure::Measure;
+use crate::covered::{self, without_conditions};
 use crate::filter::Filter;
 use crate::options::Options;
 use crate::selection::{SelectionError, check_selection};
-use crate::uncovered;
 
 /// The runs that a limit is about.
 #[derive(Clone, Copy)]
@@ -23,8 +26,19 @@ pub struct Runs<'a> {
     pub run: &'a RunProfile,
     /// The same run with its times, if it has times of paths.
     pub times: Option<&'a VariationRun>,
+    /// The same run with its sequences of paths, if it has them.
+    pub loops: Option<&'a LoopsRun>,
     /// An earlier run.
     pub baseline: Option<&'a RunProfile>,
+}
+
+impl<'a> Runs<'a> {
+    fn evidence(self) -> Evidence<'a> {
+        Evidence {
+            run: self.run,
+            loops: self.loops,
+        }
+    }
 }
 
 /// Why a limit cannot be checked.
@@ -39,6 +53,12 @@ pub enum BudgetError {
     /// The limit is about paths.
     #[error("{0} needs paths, and this run counted edges: build with --collect paths")]
     NeedsPaths(&'static str),
+    /// The limit is about conditions of the source.
+    #[error("{0} needs the graph of the source: build with --graph source")]
+    NeedsSourceGraph(&'static str),
+    /// The limit is about sequences of paths.
+    #[error("{0} needs sequences of paths: build with --collect loops")]
+    NeedsLoops(&'static str),
     /// No function with counters matches.
     #[error(
         "{0} counts functions, and none with counters matches: it is inlined into others, was left out, or is not in the run"
@@ -58,6 +78,11 @@ pub enum BudgetError {
     /// The limit names code, but its figure compares functions.
     #[error("{0} compares functions: use function = REGEX instead of crate and file")]
     OnlyFunctions(&'static str),
+    /// The limit names a path, but its figure is about functions.
+    #[error(
+        "{0} counts whole functions: leave out the path, or limit instructions, instruction-share, or path-executions"
+    )]
+    WholeFunctions(&'static str),
     /// The limit names something that does not exist.
     #[error(transparent)]
     Selection(#[from] SelectionError),
@@ -70,6 +95,7 @@ pub enum BudgetError {
 pub fn check(limit: &Limit, runs: Runs<'_>, options: &Options<'_>) -> Result<Checked, BudgetError> {
     let options = Options {
         function: limit.function.clone(),
+        path: limit.path.clone(),
         code: limit.code.clone(),
         cwd: options.cwd.clone(),
         ..Options::new(options.source)
@@ -81,6 +107,9 @@ pub fn check(limit: &Limit, runs: Runs<'_>, options: &Options<'_>) -> Result<Che
     let compares_functions = matches!(limit.measure, Measure::Overlap | Measure::NewPaths);
     if compares_functions && limit.code.is_given() {
         return Err(BudgetError::OnlyFunctions(limit.measure.name()));
+    }
+    if limit.path.is_some() && !limit.measure.is_of_paths() {
+        return Err(BudgetError::WholeFunctions(limit.measure.name()));
     }
     let names = Filter::new(&options);
     for run in [Some(runs.run), runs.baseline].into_iter().flatten() {
@@ -108,16 +137,18 @@ fn value(
     options: &Options<'_>,
 ) -> Result<Value, BudgetError> {
     let name = measure.name();
-    let sums = |run| ranking(run, names).ranked;
+    let sums = |run| match options.path {
+        Some(_) => sums_of_path(run, names),
+        None => ranking(run, names).ranked,
+    };
     let baseline = || runs.baseline.ok_or(BudgetError::NeedsBaseline(name));
     let needs_paths = || match runs.run.unit() {
         Unit::Paths => Ok(()),
         Unit::Edges => Err(BudgetError::NeedsPaths(name)),
     };
-    let uncovered = || uncovered::of_run(runs.run, names, options, 0);
-    let covered = |part: &dyn Fn(&Uncovered<'_>) -> (u64, u64)| {
-        let (ran, all) = part(&uncovered());
-        share(ran as f64, all as f64).ok_or(BudgetError::Nothing(name))
+    let coverage = || covered::of_run(runs.evidence(), names, options, 0);
+    let covered = |ratio: Ratio| {
+        share(ratio.covered as f64, ratio.possible as f64).ok_or(BudgetError::Nothing(name))
     };
     Ok(match measure {
         Measure::Calls => {
@@ -130,7 +161,7 @@ fn value(
         }
         Measure::InstructionShare => {
             let ranking = ranking(runs.run, names);
-            let part = ranking.ranked.instructions.0 as f64;
+            let part = sums(runs.run).instructions.0 as f64;
             share(part, ranking.total.0 as f64).ok_or(BudgetError::Nothing(name))?
         }
         Measure::PathExecutions => {
@@ -143,21 +174,27 @@ fn value(
             let sums = sums(runs.run);
             Value::Count(sums.distinct_paths, sums.bound)
         }
-        Measure::FunctionsCovered => {
-            let ran = |all: &Uncovered<'_>| all.function_count - all.functions.len() as u64;
-            covered(&|uncovered| (ran(uncovered), uncovered.function_count))?
-        }
-        Measure::LinesCovered => {
-            let ran = |all: &Uncovered<'_>| all.line_count - all.uncovered_line_count;
-            covered(&|uncovered| (ran(uncovered), uncovered.line_count))?
-        }
-        Measure::BranchesCovered => {
-            let ran = |all: &Uncovered<'_>| all.way_count - all.ways.len() as u64;
-            covered(&|uncovered| (ran(uncovered), uncovered.way_count))?
-        }
+        Measure::FunctionsCovered => covered(coverage().totals.functions)?,
+        Measure::LinesCovered => covered(coverage().totals.lines)?,
+        Measure::BranchesCovered => covered(coverage().totals.branches)?,
         Measure::PathsCovered => {
             needs_paths()?;
-            covered(&|uncovered| (uncovered.paths_run, uncovered.path_count))?
+            covered(coverage().totals.paths)?
+        }
+        Measure::ConditionsCovered => {
+            needs_paths()?;
+            let coverage = coverage();
+            if without_conditions(&coverage).is_some() {
+                return Err(BudgetError::NeedsSourceGraph(name));
+            }
+            covered(coverage.totals.conditions)?
+        }
+        Measure::PrimePathsCovered => {
+            let coverage = coverage();
+            if coverage.uncounted_primes.is_none() {
+                return Err(BudgetError::NeedsLoops(name));
+            }
+            covered(coverage.totals.prime_paths)?
         }
         Measure::Variation => variation(runs.times.ok_or(BudgetError::NeedsTimes(name))?, names),
         Measure::Overlap => {
@@ -181,6 +218,23 @@ fn value(
             share(now - before, before).ok_or(BudgetError::NothingBefore(name))?
         }
     })
+}
+
+/// The sums of the path that the filter keeps.
+fn sums_of_path(run: &RunProfile, names: &Filter<'_>) -> Sums {
+    let paths = hottest_paths(run, Sort::Instructions, None, &|id| names.paths(run, id));
+    let of_functions = ranking(run, names).ranked;
+    let mut sums = Sums {
+        path_executions: Count::ZERO,
+        instructions: Count::ZERO,
+        distinct_paths: paths.ranked,
+        ..of_functions
+    };
+    for path in &paths.paths {
+        sums.path_executions = sums.path_executions.saturating_add(path.count);
+        sums.instructions = sums.instructions.saturating_add(path.total_instructions());
+    }
+    sums
 }
 
 /// The functions that the filter keeps, most instructions first.

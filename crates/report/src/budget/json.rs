@@ -39,7 +39,7 @@ struct PlaceRecord<'a> {
 #[serde(untagged)]
 enum NumberRecord {
     Unsigned(u64),
-    Signed(i64),
+    Signed(i128),
     Real(f64),
 }
 

@@ -8,6 +8,7 @@ use regex::Regex;
 use super::measure::Measure;
 use crate::code::{CodeFilter, Glob};
 use crate::numbers::grouped;
+use crate::options::PathChoice;
 use crate::terminal::bounds::marked;
 
 /// A limit on a figure of a run.
@@ -21,6 +22,8 @@ pub struct Limit {
     pub measure: Measure,
     /// Counts only functions whose demangled name matches.
     pub function: Option<Regex>,
+    /// Counts only the path with this short name.
+    pub path: Option<PathChoice>,
     /// Counts only this code.
     pub code: CodeFilter,
     /// The figure must be at least as large.
@@ -33,7 +36,7 @@ pub struct Limit {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// An integer.
-    Integer(i64),
+    Integer(i128),
     /// Another number.
     Real(f64),
 }
@@ -53,9 +56,7 @@ impl Value {
     /// Whether the figure is larger than a number. Counts are compared exactly with integers.
     fn is_above(self, number: Number) -> bool {
         match (self, number) {
-            (Self::Count(count, _), Number::Integer(limit)) => {
-                i128::from(count) > i128::from(limit)
-            }
+            (Self::Count(count, _), Number::Integer(limit)) => i128::from(count) > limit,
             (value, number) => value.real() > number.real(),
         }
     }
@@ -63,9 +64,7 @@ impl Value {
     /// Whether the figure is smaller than a number.
     fn is_below(self, number: Number) -> bool {
         match (self, number) {
-            (Self::Count(count, _), Number::Integer(limit)) => {
-                i128::from(count) < i128::from(limit)
-            }
+            (Self::Count(count, _), Number::Integer(limit)) => i128::from(count) < limit,
             (value, number) => value.real() < number.real(),
         }
     }
@@ -141,7 +140,9 @@ impl Checked {
             return name.clone();
         }
         let mut text = measure.name().replace('-', " ");
-        if let Some(function) = &self.limit.function {
+        if let Some(path) = &self.limit.path {
+            text += &format!(" of {}{}", path.function, path.prefix);
+        } else if let Some(function) = &self.limit.function {
             text += &format!(" of {function}");
         }
         let CodeFilter { crates, files, .. } = &self.limit.code;

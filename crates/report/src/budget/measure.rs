@@ -17,10 +17,14 @@ pub enum Measure {
     FunctionsCovered,
     /// Lines that ran, in percent.
     LinesCovered,
-    /// Ways of branches that were taken, of the branches that ran, in percent.
+    /// Ways of branches that were taken, in percent.
     BranchesCovered,
-    /// Paths that ran, of the functions that ran, in percent.
+    /// Paths that ran, without those that end in a panic or are left in a call, in percent.
     PathsCovered,
+    /// Conditions of decisions that acted on the outcome by themselves (MC/DC), in percent.
+    ConditionsCovered,
+    /// Prime paths that ran, in percent.
+    PrimePathsCovered,
     /// The net variation of paths for which it is certain, in percent of the run's time.
     Variation,
     /// The overlap of the run and the baseline, from 0 to 1.
@@ -33,7 +37,7 @@ pub enum Measure {
 
 impl Measure {
     /// All figures, in the order of the documentation.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Calls,
         Self::Instructions,
         Self::InstructionShare,
@@ -43,6 +47,8 @@ impl Measure {
         Self::LinesCovered,
         Self::BranchesCovered,
         Self::PathsCovered,
+        Self::ConditionsCovered,
+        Self::PrimePathsCovered,
         Self::Variation,
         Self::Overlap,
         Self::InstructionChange,
@@ -56,12 +62,33 @@ impl Measure {
             Self::FunctionsCovered
             | Self::LinesCovered
             | Self::BranchesCovered
-            | Self::PathsCovered => true,
+            | Self::PathsCovered
+            | Self::ConditionsCovered
+            | Self::PrimePathsCovered => true,
             Self::Calls
             | Self::Instructions
             | Self::InstructionShare
             | Self::PathExecutions
             | Self::Paths
+            | Self::Variation
+            | Self::Overlap
+            | Self::InstructionChange
+            | Self::NewPaths => false,
+        }
+    }
+
+    /// Whether single paths have the figure.
+    pub(super) fn is_of_paths(self) -> bool {
+        match self {
+            Self::Instructions | Self::InstructionShare | Self::PathExecutions => true,
+            Self::Calls
+            | Self::Paths
+            | Self::FunctionsCovered
+            | Self::LinesCovered
+            | Self::BranchesCovered
+            | Self::PathsCovered
+            | Self::ConditionsCovered
+            | Self::PrimePathsCovered
             | Self::Variation
             | Self::Overlap
             | Self::InstructionChange
@@ -81,6 +108,8 @@ impl Measure {
             Self::LinesCovered => "lines-covered",
             Self::BranchesCovered => "branches-covered",
             Self::PathsCovered => "paths-covered",
+            Self::ConditionsCovered => "conditions-covered",
+            Self::PrimePathsCovered => "prime-paths-covered",
             Self::Variation => "variation",
             Self::Overlap => "overlap",
             Self::InstructionChange => "instruction-change",

@@ -142,9 +142,7 @@ fn only_function(export: &ExportRun<'_>) -> Result<FunctionId> {
         OneFunctionError::NothingRan | OneFunctionError::OnlyInlined { .. } => {
             ExportError::NothingRan
         }
-        OneFunctionError::Several { names, count } => {
-            ExportError::SeveralFunctions { names, count }
-        }
+        OneFunctionError::Several(several) => ExportError::SeveralFunctions(several),
     })
 }
 

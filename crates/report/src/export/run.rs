@@ -10,6 +10,7 @@ use holloway_analysis::variation::VariationRun;
 
 use super::format::{Content, Format};
 use crate::filter::Filter;
+use crate::one_function::SeveralFunctions;
 use crate::options::Options;
 
 /// The program that wrote a file.
@@ -39,12 +40,7 @@ pub enum ExportError {
     /// The format shows one function, and the options name none.
     NeedsFunction,
     /// The format shows one function, and the options select several.
-    SeveralFunctions {
-        /// The first of them.
-        names: Vec<String>,
-        /// The number of all of them.
-        count: usize,
-    },
+    SeveralFunctions(SeveralFunctions),
     /// The file cannot be written.
     Io(io::Error),
 }
@@ -66,17 +62,7 @@ impl fmt::Display for ExportError {
             Self::NeedsFunction => f.write_str(
                 "dot draws one function: choose it with --function REGEX; `holloway report --view functions` lists the functions that ran",
             ),
-            Self::SeveralFunctions { names, count } => {
-                let more = match count - names.len() {
-                    0 => String::new(),
-                    more => format!(", and {more} more"),
-                };
-                write!(
-                    f,
-                    "dot draws the graph of one function, and {count} match: {}{more}; use a longer pattern, such as --function '^NAME$'",
-                    names.join(", ")
-                )
-            }
+            Self::SeveralFunctions(several) => write!(f, "dot draws one function: {several}"),
             Self::Io(error) => error.fmt(f),
         }
     }

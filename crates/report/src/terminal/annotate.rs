@@ -19,9 +19,10 @@ use super::bounds::{legend, marked};
 use super::heat;
 use super::paint::{Ink, Line};
 use super::sheet::Sheet;
-use crate::annotation::{AnnotatedLine, Annotation, LineWay};
+use crate::annotation::{AnnotatedLine, Annotation, LineWay, TextState};
 use crate::numbers::{grouped, plural};
 use crate::options::Options;
+use crate::source::TextProblem;
 
 /// Ways of a branch that are named. The others of a long list are added up.
 const SHOWN_WAYS: usize = 6;
@@ -75,11 +76,20 @@ fn write_part(sheet: &mut Sheet<'_>, part: &Annotation) -> io::Result<()> {
     sheet.page.line(&head)?;
     let with_code = plural(part.with_code() as u64, "line");
     let ran = grouped(part.ran() as u64);
-    let text = match part.has_text {
-        true => format!("{ran} of {with_code} with code ran · 0: never ran · no number: no code"),
-        false => format!(
-            "{ran} of {with_code} with code ran · the file is not on this machine, so only lines with code are listed"
+    let without_text = |reason: &str| {
+        format!("{ran} of {with_code} with code ran · {reason}, so only lines with code are listed")
+    };
+    let text = match &part.text {
+        TextState::Known => {
+            format!("{ran} of {with_code} with code ran · 0: never ran · no number: no code")
+        }
+        TextState::Short => format!(
+            "{ran} of {with_code} with code ran · the file has fewer lines than the one that was compiled"
         ),
+        TextState::Unknown(TextProblem::Missing) => without_text("the file is not on this machine"),
+        TextState::Unknown(TextProblem::Unreadable(reason)) => {
+            without_text(&format!("the file cannot be read ({reason})"))
+        }
     };
     let mut line = Line::new();
     line.put(Ink::Plain, "  ");

@@ -69,9 +69,12 @@ fn write_totals(sheet: &mut Sheet<'_>, coverage: &CodeCoverage<'_>) -> io::Resul
     let merged = merged(sheet.run);
     sheet.title("Coverage", &format!("{code}{merged}"))?;
     let totals = &coverage.totals;
-    let fact = |ratio: Ratio, noun: &str| {
-        let share = share(ratio.covered, ratio.possible);
-        format!("{}{noun}, {share}", out_of(ratio))
+    let fact = |ratio: Ratio, noun: &str| match ratio.possible {
+        0 => "none".to_owned(),
+        possible => {
+            let share = share(ratio.covered, possible);
+            format!("{}{noun}, {share}", out_of(ratio))
+        }
     };
     sheet.fact("functions", &fact(totals.functions, ""))?;
     sheet.fact("lines", &fact(totals.lines, ""))?;
@@ -117,12 +120,17 @@ fn write_prime_paths(sheet: &mut Sheet<'_>, coverage: &CodeCoverage<'_>) -> io::
         return Ok(());
     };
     let ratio = coverage.totals.prime_paths;
-    let share = share(ratio.covered, ratio.possible);
     let lossy = match uncounted.is_lossy {
         true => ", at least: rare sequences were dropped (--memory keeps more)",
         false => "",
     };
-    let text = format!("{}, {share}{lossy}", out_of(ratio));
+    let text = match ratio.possible {
+        0 => "none".to_owned(),
+        possible => {
+            let share = share(ratio.covered, possible);
+            format!("{}, {share}{lossy}", out_of(ratio))
+        }
+    };
     sheet.fact("prime paths", &text)?;
     if uncounted.long_paths > 0 {
         let text = format!(

@@ -14,8 +14,8 @@ use holloway_analysis::Function;
 use holloway_analysis::branch_profile;
 use holloway_analysis::estimate::estimate;
 use holloway_analysis::samples::{
-    Basis, RecordedBranches, SampledRun, SourceLine, TimeProfile, TimedBlock, TimedFunction,
-    time_profile,
+    Basis, RecordedBranches, SampledFile, SampledRun, SourceLine, TimeProfile, TimedBlock,
+    TimedFunction, time_profile,
 };
 use holloway_format::branches::RecordSource;
 use holloway_format::samples::{KnownBlocks, MonitorState, SampleClock};
@@ -70,7 +70,11 @@ pub fn write(
             return out.flush();
         }
         _ if profile.samples == Count::ZERO => {
+            let is_known = |file: &SampledFile| matches!(file.blocks, KnownBlocks::Known { .. });
             let text = match run.records {
+                Some(_) if run.files.iter().any(is_known) => {
+                    "no record shows an edge or a call between known blocks: if the program was rebuilt since, name the build that ran"
+                }
                 Some(_) => "no record lies in a program that was found: name the program that ran",
                 None => "no sample: the watched programs used no CPU time in user mode",
             };

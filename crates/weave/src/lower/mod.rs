@@ -6,6 +6,7 @@ mod calls;
 mod edges;
 mod function;
 mod function_parts;
+mod generated;
 mod options;
 mod scopes;
 

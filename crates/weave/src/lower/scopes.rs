@@ -3,12 +3,16 @@
 //! A scope is the function itself or a function that was inlined into it. The chain of `inlinedAt`
 //! locations leads from the inlined code outward. Included text (`#include`, `#line`) has a scope
 //! that differs from the including function's scope only in the file. Line 0 means that the
-//! compiler knows no line. Locations with line 0 have no place.
+//! compiler knows no line. Locations with line 0 have no place, and neither has the code of
+//! functions that the compiler generated (`generated`).
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 
-use holloway_format::{Place, Scope};
+use holloway_format::{Place, Scope, SourceFile, Text};
 use holloway_llvm::{Function, Location, Subprogram};
+
+use super::generated::is_generated;
 
 /// The scopes of one function, in the order in which they are first needed: callers before callees.
 pub(crate) struct Scopes<'m> {
@@ -18,13 +22,21 @@ pub(crate) struct Scopes<'m> {
     /// The index of a scope of included text, by the including scope and the file.
     included: HashMap<(u32, String), u32>,
     subprograms: &'m SubprogramCache<'m>,
+    /// Whether the compiler generated the function, so its own code has no places.
+    is_generated: bool,
 }
 
 /// The debug information of a module's subprograms, each read once.
 #[derive(Default)]
 pub(crate) struct SubprogramCache<'m> {
-    known: std::cell::RefCell<HashMap<Subprogram<'m>, Scope>>,
+    known: RefCell<HashMap<Subprogram<'m>, Scope>>,
+    /// By file: its MD5.
+    sources: RefCell<BTreeMap<Text, Text>>,
 }
+
+/// How rustc begins the names of the files of the standard library. Its version determines their
+/// content.
+const STANDARD_LIBRARY: &str = "/rustc/";
 
 impl<'m> SubprogramCache<'m> {
     /// The scope of a subprogram, without a parent.
@@ -32,16 +44,36 @@ impl<'m> SubprogramCache<'m> {
         self.known
             .borrow_mut()
             .entry(subprogram)
-            .or_insert_with(|| Scope {
-                name: subprogram.name().into(),
-                linkage_name: subprogram.linkage_name().into(),
-                file: file(subprogram).into(),
-                line: subprogram.line(),
-                parent: None,
-                call_line: 0,
-                call_column: 0,
+            .or_insert_with(|| {
+                let file: Text = file(subprogram).into();
+                if !file.starts_with(STANDARD_LIBRARY)
+                    && let Some(md5) = subprogram.file_md5()
+                {
+                    self.sources.borrow_mut().insert(file.clone(), md5.into());
+                }
+                Scope {
+                    name: subprogram.name().into(),
+                    linkage_name: subprogram.linkage_name().into(),
+                    file,
+                    line: subprogram.line(),
+                    parent: None,
+                    call_line: 0,
+                    call_column: 0,
+                }
             })
             .clone()
+    }
+
+    /// The files of all scopes up to now whose content is known, by name.
+    pub(crate) fn sources(&self) -> Vec<SourceFile> {
+        let sources = self.sources.borrow();
+        let sources = sources.iter();
+        sources
+            .map(|(file, md5)| SourceFile {
+                file: file.clone(),
+                md5: md5.clone(),
+            })
+            .collect()
     }
 }
 
@@ -53,14 +85,22 @@ impl<'m> Scopes<'m> {
             known: HashMap::new(),
             included: HashMap::new(),
             subprograms,
+            is_generated: false,
         };
         let mut scope = match function.subprogram() {
             Some(subprogram) => {
                 scopes.known.insert((subprogram, None), 0);
+                scopes.is_generated = is_generated(function, subprogram);
                 subprograms.scope(subprogram)
             }
             None => Scope::default(),
         };
+        if scopes.is_generated {
+            scope = Scope {
+                name: scope.name,
+                ..Scope::default()
+            };
+        }
         scope.linkage_name = function.name().into();
         scopes.scopes.push(scope);
         scopes
@@ -72,6 +112,9 @@ impl<'m> Scopes<'m> {
             return None;
         }
         let scope = self.scope(location)?;
+        if scope == 0 && self.is_generated {
+            return None;
+        }
         let scope = match location.other_file() {
             Some(file) => self.included_scope(scope, join_path(file))?,
             None => scope,

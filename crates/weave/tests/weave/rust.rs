@@ -83,6 +83,52 @@ fn check(name: &str, source: &str, levels: &[(OptLevel, &str)], status: i32) {
     }
 }
 
+/// The harness of `rustc --test` has a `main` and a closure for each test. Their code is no code of
+/// the file; a closure that the source contains is.
+#[test]
+fn generated_functions_have_no_lines() {
+    let source = "fn twice(n: u32) -> u32 { (|| n * 2)() }
+#[test]
+fn one() { assert_eq!(twice(1), 2); }
+#[test]
+fn two() {
+    assert_eq!(twice(2), 4);
+}
+";
+    let workspace = Workspace::new();
+    let bitcode = compile(&workspace, "program", source, "--test");
+    let map = weave(&library("rustc"), &bitcode, &options("program", O0), 0).map;
+    let mut declared: Vec<(&str, &str, u32)> = map
+        .functions
+        .iter()
+        .filter(|function| function.linkage_name.contains("7program"))
+        .map(|function| {
+            let file = function.file.rsplit('/').next().unwrap_or_default();
+            (&*function.name, file, function.line)
+        })
+        .filter(|(name, ..)| !name.contains('<'))
+        .collect();
+    declared.sort_unstable();
+    assert_eq!(
+        declared,
+        [
+            ("main", "", 0),
+            ("one", "program.rs", 3),
+            ("twice", "program.rs", 1),
+            ("two", "program.rs", 5),
+            ("{closure#0}", "", 0),
+            ("{closure#0}", "", 0),
+            ("{closure#0}", "program.rs", 1),
+        ]
+    );
+    let generated = map.functions.iter().filter(|function| function.line == 0);
+    let mut places = generated.flat_map(|function| {
+        let places = function.blocks.iter().flat_map(|block| &block.places);
+        places.filter(|place| place.scope == 0)
+    });
+    assert_eq!(places.next(), None);
+}
+
 const LEVELS: [(OptLevel, &str); 3] = [
     (O0, "-Copt-level=0"),
     (O2, "-Copt-level=2"),

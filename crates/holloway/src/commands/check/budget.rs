@@ -4,13 +4,14 @@ use std::ops::Range;
 use std::path::Path;
 
 use holloway_collect::files::read_regular;
+use holloway_report::CodeFilter;
 use holloway_report::budget::{Limit, Measure, Number};
-use holloway_report::{CodeFilter, Glob};
-use regex::Regex;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::cli::parse_function;
 use crate::failure::{Context as _, Failure, Result};
+use crate::printing::globs;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,13 +53,16 @@ impl OneOrMore {
 #[serde(untagged, expecting = "expected a number")]
 enum AnyNumber {
     Integer(i64),
+    /// A number that is too large for a signed integer.
+    Large(u64),
     Real(f64),
 }
 
 impl From<AnyNumber> for Number {
     fn from(number: AnyNumber) -> Self {
         match number {
-            AnyNumber::Integer(number) => Self::Integer(number),
+            AnyNumber::Integer(number) => Self::Integer(number.into()),
+            AnyNumber::Large(number) => Self::Integer(number.into()),
             AnyNumber::Real(number) => Self::Real(number),
         }
     }
@@ -118,11 +122,12 @@ fn limit(text: &str, entry: Spanned<Entry>) -> std::result::Result<Limit, Wrong>
         Wrong::new(&measure.span(), message)
     })?;
     let function = entry.function.map(|function| {
-        Regex::new(function.get_ref()).map_err(|error| {
-            let message = format!("function is no regex: {}", last_line(&error));
+        parse_function(function.get_ref()).map_err(|error| {
+            let message = format!("function is no regex: {error}");
             Wrong::new(&function.span(), message)
         })
     });
+    let function = function.transpose()?;
     let number = |number: Option<Spanned<AnyNumber>>| match number {
         None => Ok(None),
         Some(spanned) => match Number::from(*spanned.get_ref()) {
@@ -158,22 +163,16 @@ fn limit(text: &str, entry: Spanned<Entry>) -> std::result::Result<Limit, Wrong>
         name: entry.name,
         line: line_of(text, place.start),
         measure: *measure,
-        function: function.transpose()?,
+        path: function.as_ref().and_then(|choice| choice.path.clone()),
+        function: function.map(|choice| choice.regex),
         code: CodeFilter {
             crates: list(entry.crates),
-            files: files.iter().map(|glob| Glob::new(glob)).collect(),
+            files: globs(&files),
             ..CodeFilter::default()
         },
         min,
         max,
     })
-}
-
-/// The message of a regex error, which follows a drawing.
-fn last_line(error: &regex::Error) -> String {
-    let text = error.to_string();
-    let last = text.lines().last().unwrap_or_default();
-    last.trim_start_matches("error: ").to_owned()
 }
 
 /// The line of a byte, from 1.
@@ -193,7 +192,7 @@ mod tests {
 [[limit]]
 measure = \"instructions\"
 function = \"parse\"
-max = 2_000
+max = 18446744073709551615
 
 [[limit]]
 name = \"tests reach the parser\"
@@ -207,7 +206,10 @@ max = 100
         assert_eq!((first.line, second.line), (1, 6));
         assert_eq!(first.measure, Measure::Instructions);
         assert!(first.function.unwrap().is_match("app::parse"));
-        assert_eq!((first.min, first.max), (None, Some(Number::Integer(2000))));
+        assert_eq!(
+            (first.min, first.max),
+            (None, Some(Number::Integer(u64::MAX.into())))
+        );
         assert_eq!(second.name.unwrap(), "tests reach the parser");
         assert_eq!(second.code.crates, ["app"]);
         assert_eq!(second.code.files.len(), 2);

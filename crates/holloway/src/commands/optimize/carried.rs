@@ -19,6 +19,7 @@ use holloway_link::scratch::Scratch;
 use super::names::FunctionNames;
 use crate::failure::{Context, Failure, Result};
 use crate::link_host::LinkHost;
+use crate::output_file::{self, cannot_write};
 use crate::{loading, notices, status};
 
 /// A program with its unpacked recipe.
@@ -303,6 +304,7 @@ pub(crate) fn write_plan(file: &Path, plan: &Plan) -> Result<()> {
 /// If a file cannot be read or written.
 pub(crate) fn copy_program(program: &Path, output: &Path) -> Result<()> {
     let copy = || -> std::io::Result<()> {
+        output_file::check_folder(directory_of(output))?;
         let mut file = tempfile::NamedTempFile::new_in(directory_of(output))?;
         std::io::copy(&mut std::fs::File::open(program)?, &mut file)?;
         let mode = std::fs::metadata(program)?.permissions().mode();
@@ -311,7 +313,7 @@ pub(crate) fn copy_program(program: &Path, output: &Path) -> Result<()> {
         file.persist(output)?;
         Ok(())
     };
-    copy().cannot(|| format!("write {}", output.display()))
+    copy().map_err(|error| cannot_write(output, &error))
 }
 
 fn directory_of(file: &Path) -> &Path {

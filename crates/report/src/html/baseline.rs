@@ -71,7 +71,8 @@ pub(super) struct BaselineHead<'a> {
 struct FunctionTable {
     calls: Vec<Exact>,
     instructions: Vec<Exact>,
-    /// How the function was found in the baseline: `same`, `moved`, `renamed`, `changed`, or `absent`.
+    /// How the function was found in the baseline: `same`, `moved`, `renamed`, `changed`, or
+    /// `absent`.
     pairing: Vec<&'static str>,
 }
 
@@ -138,7 +139,8 @@ impl<'a> Compared<'a> {
         })
     }
 
-    /// The functions of the baseline as indices into the page's table of functions, which has these.
+    /// The functions of the baseline as indices into the page's table of functions, which has
+    /// these.
     pub(super) fn indices(&self, ids: &[FunctionId]) -> FunctionIndices<'a> {
         let indices: HashMap<FunctionId, usize> = ids.iter().copied().zip(0..).collect();
         let matches = self.projection.matches.iter();

@@ -98,8 +98,8 @@ impl<'a> Routes<'a> {
     }
 }
 
-/// The lines of a path and its rarest outcome: that of its decisions which the run took least often,
-/// compared with the other ways of the same block.
+/// The lines of a path and its rarest outcome: that of its decisions which the run took least
+/// often, compared with the other ways of the same block.
 fn route(function: &Function, branches: &Branches<'_>, path: PathId) -> String {
     let trail = trail_of(function, path);
     let lines = match trail.as_ref().and_then(|trail| lines(function, trail)) {

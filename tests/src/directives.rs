@@ -29,8 +29,8 @@
 //! //#expect-runs LABEL N     the line marked `// @LABEL` ran N times
 //! //#expect-path F N entry|loop LABELS… exit|back|cut
 //!                            N executions of F's paths ran through just these marked lines
-//! //#expect-edge F FROM TO N control went N times from F's blocks with the first mark to its blocks
-//!                            with the second mark
+//! //#expect-edge F FROM TO N control went N times from F's blocks with the first mark to its
+//!                            blocks with the second mark
 //! //#expect-left LABEL N     N frames were left for good at the marked line's blocks, less the
 //!                            frames to which control came back there
 //! //#expect-skipped F        F is listed as not profiled

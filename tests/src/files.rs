@@ -7,8 +7,9 @@ use std::process::Command;
 
 /// Copies a program that is to be run.
 ///
-/// The copy is made by a process of its own. If this process wrote it, a process that another thread
-/// starts meanwhile would keep it open for writing for a moment, and such a program cannot be run.
+/// The copy is made by a process of its own. If this process wrote it, a process that another
+/// thread starts meanwhile would keep it open for writing for a moment, and such a program cannot
+/// be run.
 ///
 /// # Errors
 /// If reading or writing fails.

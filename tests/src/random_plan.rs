@@ -42,9 +42,9 @@ impl PlanParts {
         })
     }
 
-    /// The plan with random early and late counts, call targets, unpredictable branches, copied paths, a
-    /// random order, and prefetches in these lines of the source. The optimizer makes other code with the early
-    /// counts, so most late counts do not apply.
+    /// The plan with random early and late counts, call targets, unpredictable branches, copied
+    /// paths, a random order, and prefetches in these lines of the source. The optimizer makes
+    /// other code with the early counts, so most late counts do not apply.
     #[must_use]
     pub fn random(&self, lines: &[usize], seed: u64) -> String {
         let parts = Self {

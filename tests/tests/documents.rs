@@ -1,4 +1,5 @@
-//! Tests that the links between documents have targets, and that lines stay within 100 columns.
+//! Tests that the links between documents have targets, and that lines of documents and comments
+//! stay within 100 columns.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_tests::tool::tests_directory;
@@ -53,6 +54,68 @@ fn lines_stay_within_100_columns() {
         }
     }
     assert!(long.is_empty(), "longer than {WIDTH} columns: {long:#?}");
+}
+
+/// The folders with Rust sources. The programs that the tests compile are fixtures: some have exact
+/// lines.
+const SOURCES: [&str; 5] = ["crates", "fuzz", "tests/src", "tests/tests", "xtask"];
+
+#[test]
+fn comments_stay_within_100_columns() {
+    let mut long = Vec::new();
+    for path in sources() {
+        let text = fs::read_to_string(root().join(&path)).unwrap();
+        for (number, line) in prose_of_comments(&text) {
+            if line.chars().count() > WIDTH {
+                long.push(format!("{}:{number}", path.display()));
+            }
+        }
+    }
+    assert!(long.is_empty(), "longer than {WIDTH} columns: {long:#?}");
+}
+
+#[test]
+fn tables_and_examples_in_comments_are_no_prose() {
+    let text = "//! a\n//! ```text\n//! b\n//! ```\n//! | c |\nlet d; // d\n    /// e\n";
+    let lines: Vec<_> = prose_of_comments(text).collect();
+    assert_eq!(lines, [(1, "//! a"), (7, "    /// e")]);
+}
+
+/// The lines of comments, with their numbers, except tables and examples.
+fn prose_of_comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut is_example = false;
+    (1..).zip(text.lines()).filter(move |(_, line)| {
+        let Some(comment) = line.trim_start().strip_prefix("//") else {
+            is_example = false;
+            return false;
+        };
+        let content = comment.trim_start_matches(['/', '!']).trim_start();
+        let is_fence = content.starts_with("```");
+        is_example ^= is_fence;
+        !is_example && !is_fence && !content.starts_with('|')
+    })
+}
+
+/// The Rust sources, by their paths below the root.
+fn sources() -> Vec<PathBuf> {
+    let mut sources = Vec::new();
+    let mut folders: Vec<PathBuf> = SOURCES.iter().map(PathBuf::from).collect();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root().join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let path = folder.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                let is_output = path.ends_with("target") || path.ends_with("corpus");
+                if !is_output {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                sources.push(path);
+            }
+        }
+    }
+    assert!(sources.len() > 500, "the sources are found");
+    sources
 }
 
 fn root() -> PathBuf {

@@ -2,7 +2,8 @@
 //! BOLT's text, against exact counts.
 //!
 //! No machine of the tests has branch records. A tracer runs the program step by step and writes
-//! its taken branches, which a processor with branch records would see. The tests make stacks of them.
+//! its taken branches, which a processor with branch records would see. The tests make stacks of
+//! them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};

@@ -195,8 +195,9 @@ fn record_traced_baseline(folder: &Path) {
     }
 }
 
-/// Builds and runs another version of the program, as the baseline of a page, and writes the reports
-/// of both into the folder. The first condition holds more often, and another function runs.
+/// Builds and runs another version of the program, as the baseline of a page, and writes the
+/// reports of both into the folder. The first condition holds more often, and another function
+/// runs.
 fn record_comparison(folder: &Path) {
     let source = SOURCE
         .replace("i % 10 < 3 ? 3", "i % 10 < 5 ? 3")
@@ -374,8 +375,8 @@ fn take_pictures(folder: &Path) {
     );
 }
 
-/// Writes a program into the folder that stands for `xdg-open`: it keeps its argument, and ends with
-/// this status.
+/// Writes a program into the folder that stands for `xdg-open`: it keeps its argument, and ends
+/// with this status.
 fn write_opener(folder: &Path, status: i32) {
     let opener = folder.join("xdg-open");
     let text = format!("#!/bin/sh\necho \"$1\" > opened\nexit {status}\n");

@@ -1,5 +1,5 @@
-//! Tests `holloway phases` on programs: addresses come from pseudo-probes, and `--phases` prints the
-//! detector's transitions while the program runs.
+//! Tests `holloway phases` on programs: addresses come from pseudo-probes, and `--phases` prints
+//! the detector's transitions while the program runs.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Executes the steps of docs/workflows/holloway.yml, as GitHub's runners do: first on the main
-//! branch, then for a change that breaks a limit. Only the installation of Holloway is left out. The
-//! actions that move files between jobs are played by a directory.
+//! branch, then for a change that breaks a limit. Only the installation of Holloway is left out.
+//! The actions that move files between jobs are played by a directory.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;

@@ -3,8 +3,8 @@
 //!
 //! 1. `machine` executes the longest trace of each program on a simulated machine: blocks have
 //!    addresses in the order of the path map, and taken branches are recorded.
-//! 2. Stacks of the last 32 branches are taken after random numbers of branches. The edges and paths
-//!    in the stacks are compared with the executed ones.
+//! 2. Stacks of the last 32 branches are taken after random numbers of branches. The edges and
+//!    paths in the stacks are compared with the executed ones.
 //!
 //! Nothing is timed, so the machine may be busy.
 

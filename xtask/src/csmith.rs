@@ -1,9 +1,9 @@
 //! `cargo xtask study csmith`: whether optimized programs do what they did before.
 //!
 //! Programs come from csmith, and from the generator of tests/src/random_program.rs, whose programs
-//! leave frames by `longjmp` and exceptions. Each is optimized with the plan of its training, with the
-//! plan of another input, and with random plans (tests/src/optimized.rs). Nothing is timed, so the
-//! machine may be busy.
+//! leave frames by `longjmp` and exceptions. Each is optimized with the plan of its training, with
+//! the plan of another input, and with random plans (tests/src/optimized.rs). Nothing is timed, so
+//! the machine may be busy.
 
 use crate::bench::restart_with;
 use crate::workspace::{BuildProfile, build_holloway, root};

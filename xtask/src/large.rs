@@ -1,5 +1,5 @@
-//! `cargo xtask study large`: what `holloway optimize` gains on programs with megabytes of code, beside
-//! link-time optimization, the compiler's own profile-guided optimization, and BOLT.
+//! `cargo xtask study large`: what `holloway optimize` gains on programs with megabytes of code,
+//! beside link-time optimization, the compiler's own profile-guided optimization, and BOLT.
 //!
 //! 1. Each program is built in every way (`builds`). What each step takes is kept.
 //! 2. All builds must print what the program prints that the compiler builds alone.

@@ -1,10 +1,10 @@
-//! `cargo xtask study layout`: which order of blocks and of functions is best, judged by exact counts
-//! before code is generated.
+//! `cargo xtask study layout`: which order of blocks and of functions is best, judged by exact
+//! counts before code is generated.
 //!
-//! 1. Each program is recorded with `--collect trace`. The counts of its paths give the counts of all
-//!    edges, and its trace gives its calls (`calls`).
-//! 2. The blocks of each function that ran, and the functions of the program, are ordered in each way
-//!    of `holloway_analysis::layout`. The costs are added up over all functions.
+//! 1. Each program is recorded with `--collect trace`. The counts of its paths give the counts of
+//!    all edges, and its trace gives its calls (`calls`).
+//! 2. The blocks of each function that ran, and the functions of the program, are ordered in each
+//!    way of `holloway_analysis::layout`. The costs are added up over all functions.
 //!
 //! Nothing is timed, so the machine may be busy.
 

@@ -65,8 +65,8 @@ enum Task {
     Study(Study),
     /// Take the pictures of docs/tour.md
     ///
-    /// Builds the program of docs/guide.md, records it, writes its pages, and opens them in headless
-    /// Chromium. Writes docs/pictures. Needs `npm ci` in web/.
+    /// Builds the program of docs/guide.md, records it, writes its pages, and opens them in
+    /// headless Chromium. Writes docs/pictures. Needs `npm ci` in web/.
     Pictures,
     /// Print the Debian packages that the tests need
     Packages,
@@ -121,10 +121,11 @@ enum Study {
     BranchRecords(branch_records::Options),
     /// Measure what building with `--collect none` costs, in instructions and in code
     ///
-    /// Nothing is timed, so the machine may be busy. Writes docs/studies/none.md if the whole suite was
-    /// built.
+    /// Nothing is timed, so the machine may be busy. Writes docs/studies/none.md if the whole suite
+    /// was built.
     None(none::Options),
-    /// Measure the store of a manager relative to the code, beside the figures of Zhang et al. (1997)
+    /// Measure the store of a manager relative to the code, beside the figures of Zhang et al.
+    /// (1997)
     ///
     /// Writes docs/studies/store.md if the whole suite ran.
     Store(store::Options),
@@ -142,22 +143,23 @@ enum Study {
     /// Counts instructions with callgrind, so the machine may be busy, and takes CPU times in
     /// rounds. Writes docs/studies/optimize.md unless programs are named.
     Optimize(optimize::Options),
-    /// Compare `holloway optimize` with LTO, the compiler's own optimization by counts, and BOLT, on
-    /// large programs
+    /// Compare `holloway optimize` with LTO, the compiler's own optimization by counts, and BOLT,
+    /// on large programs
     ///
-    /// Counts instructions and misses of the instruction cache, so the machine may be busy, and takes
-    /// CPU times in rounds. Needs Debian's package bolt-22. Stores results in target/large, and writes
-    /// docs/studies/large.md from all that are stored.
+    /// Counts instructions and misses of the instruction cache, so the machine may be busy, and
+    /// takes CPU times in rounds. Needs Debian's package bolt-22. Stores results in target/large,
+    /// and writes docs/studies/large.md from all that are stored.
     Large(large::Options),
-    /// Compare the gains of `holloway optimize` by training, exact counts, samples, and branch records
+    /// Compare the gains of `holloway optimize` by training, exact counts, samples, and branch
+    /// records
     ///
-    /// Counts instructions with callgrind, so the machine may be busy. Writes docs/studies/inputs.md
-    /// unless programs are named.
+    /// Counts instructions with callgrind, so the machine may be busy. Writes
+    /// docs/studies/inputs.md unless programs are named.
     Inputs(inputs::Options),
     /// Compare orders of blocks and of functions by exact counts
     ///
-    /// Nothing is timed, so the machine may be busy. Writes docs/studies/layout.md if the whole suite
-    /// ran.
+    /// Nothing is timed, so the machine may be busy. Writes docs/studies/layout.md if the whole
+    /// suite ran.
     Layout(layout::Options),
     /// Measure what copies of paths gain beyond counts of edges
     ///
@@ -169,14 +171,14 @@ enum Study {
     Prefetch(prefetch::Options),
     /// Measure what a plan gains after its program has changed
     ///
-    /// Optimizes 20 successive versions of a crate by the plan of the first one. Counts instructions,
-    /// so the machine may be busy. Writes docs/studies/old-plans.md unless the number of versions is
-    /// given.
+    /// Optimizes 20 successive versions of a crate by the plan of the first one. Counts
+    /// instructions, so the machine may be busy. Writes docs/studies/old-plans.md unless the number
+    /// of versions is given.
     OldPlans(old_plans::Options),
     /// Check that random programs do the same after they are optimized by any plan
     ///
-    /// Nothing is timed, so the machine may be busy. Writes docs/studies/csmith.md after 500 programs
-    /// or more.
+    /// Nothing is timed, so the machine may be busy. Writes docs/studies/csmith.md after 500
+    /// programs or more.
     Csmith(csmith::Options),
 }
 

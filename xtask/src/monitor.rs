@@ -4,8 +4,8 @@
 //! 1. Each program is built with `--collect none`.
 //! 2. In each round, each program runs alone, and watched by `holloway monitor --system`, one after
 //!    the other. The next round begins with the other setup.
-//! 3. A ratio compares the two runs of a round. The table has medians over the rounds, so the machine
-//!    should be idle.
+//! 3. A ratio compares the two runs of a round. The table has medians over the rounds, so the
+//!    machine should be idle.
 //! 4. `gaps` measures the time in interrupts. This works on a busy machine, too.
 
 mod gaps;

@@ -1,9 +1,9 @@
-//! `cargo xtask study none`: what it costs to build a program with `--collect none`, so that a monitor
-//! knows its blocks.
+//! `cargo xtask study none`: what it costs to build a program with `--collect none`, so that a
+//! monitor knows its blocks.
 //!
-//! Each program is built in three ways: by the compiler alone, with `--collect none`, and through the
-//! same pipeline without probes (`HOLLOWAY_SKIP`). The third build tells the cost of the probes from
-//! that of the pipeline: LLVM runs a second time, after the optimizer, on other units of code.
+//! Each program is built in three ways: by the compiler alone, with `--collect none`, and through
+//! the same pipeline without probes (`HOLLOWAY_SKIP`). The third build tells the cost of the probes
+//! from that of the pipeline: LLVM runs a second time, after the optimizer, on other units of code.
 //!
 //! Instructions are counted by callgrind, so the machine may be busy. Programs with two threads
 //! divide their work differently in each run, so only their sizes are compared.

@@ -1,11 +1,12 @@
 //! `cargo xtask study old-plans`: how long a plan lasts while its program changes.
 //!
-//! A driver (tests/workloads/old-plans) is built with 20 successive versions of pulldown-cmark. Each
-//! version is optimized by its own plan, and by the plan of the oldest version, which is matched to
-//! it. For comparison, the old plan is also cut to the functions with equal names and graphs.
+//! A driver (tests/workloads/old-plans) is built with 20 successive versions of pulldown-cmark.
+//! Each version is optimized by its own plan, and by the plan of the oldest version, which is
+//! matched to it. For comparison, the old plan is also cut to the functions with equal names and
+//! graphs.
 //!
-//! Cargo fetches the versions from crates.io. The generated manifests name the exact version of each
-//! crate, so each run of the study builds the same sources.
+//! Cargo fetches the versions from crates.io. The generated manifests name the exact version of
+//! each crate, so each run of the study builds the same sources.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -212,7 +213,8 @@ fn without_selects_and_prefetches(plan: &str) -> String {
         .collect()
 }
 
-/// The functions of `plan` with early counts whose names and graphs are those of functions of `own`.
+/// The functions of `plan` with early counts whose names and graphs are those of functions of
+/// `own`.
 fn exact_functions(plan: &str, own: &str) -> String {
     let key = |line: &str| -> Option<(String, String)> {
         let mut words = line.strip_prefix("function ")?.splitn(4, ' ');

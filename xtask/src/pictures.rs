@@ -2,8 +2,8 @@
 //! pages, and opens them in headless Chromium (`web/tour.mjs`).
 //!
 //! The program is the first block of Rust in the guide. It converts pages of docs/. The counts are
-//! exact, so the pictures change only if the program, its compiler, the pages, or the page's program
-//! change.
+//! exact, so the pictures change only if the program, its compiler, the pages, or the page's
+//! program change.
 
 use anyhow::{Context, Result, ensure};
 use holloway_tests::tool::clean;

@@ -1,8 +1,8 @@
 //! `cargo xtask study prefetch`: what prefetches gain on loops that wait for memory.
 //!
-//! Each kernel of tests/workloads/prefetch is trained on one size of its data, and built with the plan
-//! and without the plan's loads. Both builds run on a larger size, in rounds, and report the CPU time
-//! of the kernel without the setup.
+//! Each kernel of tests/workloads/prefetch is trained on one size of its data, and built with the
+//! plan and without the plan's loads. Both builds run on a larger size, in rounds, and report the
+//! CPU time of the kernel without the setup.
 
 use crate::bench::{Samples, geometric_mean, restart_with};
 use crate::machine;

@@ -1,6 +1,6 @@
 //! `cargo xtask study server`: two monitors watch a server with two threads under load for an hour.
-//! One watches the server, the other the whole machine. Neither may lose a record, or hold more files
-//! or threads at the end than at the start. Their memory is shown over time.
+//! One watches the server, the other the whole machine. Neither may lose a record, or hold more
+//! files or threads at the end than at the start. Their memory is shown over time.
 //!
 //! Nothing is timed, so the machine may be busy. The more processes begin and end, the harder the
 //! test of the monitor of the whole machine.

@@ -19,7 +19,8 @@ use wait4::Wait4 as _;
 
 /// The programs of the page.
 const PROGRAMS: [&str; 4] = ["bzip2", "lua", "minisat", "zlib"];
-/// The loops of the page, in tests/workloads/tails, with the turns of training and of measured runs.
+/// The loops of the page, in tests/workloads/tails, with the turns of training and of measured
+/// runs.
 const LOOPS: [&str; 2] = ["join", "period"];
 const TURNS: [&str; 2] = ["300000", "3000000"];
 

@@ -6,8 +6,8 @@
 //! 2. `page` writes docs/studies/watch.md; `timeline` draws its figure 1.
 //!
 //! The inputs are the small ones of the end-to-end tests. The detectors need some 10,000 branches,
-//! and these runs have millions. `--full` takes the inputs of the benchmarks; evaluating their traces
-//! takes hours. Nothing is timed, so the machine may be busy.
+//! and these runs have millions. `--full` takes the inputs of the benchmarks; evaluating their
+//! traces takes hours. Nothing is timed, so the machine may be busy.
 
 mod page;
 mod predictors;

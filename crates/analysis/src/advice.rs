@@ -145,8 +145,8 @@ pub struct Advised<'a> {
     pub missing: Vec<Kind>,
 }
 
-/// Finds the advice for a run whose bound is at least [`LEAST_SHARE`] of the run, except for code that
-/// belongs to a library and was not inlined into the user's code.
+/// Finds the advice for a run whose bound is at least [`LEAST_SHARE`] of the run, except for code
+/// that belongs to a library and was not inlined into the user's code.
 pub fn advise<'a>(evidence: &Evidence<'a>) -> Advised<'a> {
     let ranking = branches::hardest(evidence.run, evidence.previous_paths, None, &|_| true);
     let model = Model::new(evidence.run, ranking.mispredictions);

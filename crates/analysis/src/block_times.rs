@@ -17,8 +17,8 @@ const LEAST: f64 = 1e3;
 /// The profile of a function has moved if the shares of its blocks differ by more than this: half
 /// the sum of the differences, from 0 (equal) to 1 (no common block).
 pub const MOVED_DISTANCE: f64 = 0.25;
-/// Optimizing again pays if the functions whose profiles have moved have more than this share of the
-/// program's time.
+/// Optimizing again pays if the functions whose profiles have moved have more than this share of
+/// the program's time.
 pub const WORTHWHILE_SHARE: f64 = 0.1;
 
 /// Samples that a profile needs before it is worth acting on.
@@ -39,8 +39,8 @@ pub enum Combination {
     /// Each run counts as one second.
     Normalized,
     /// Each function of each run counts as one second, so a run in which a function is rare says as
-    /// much about its blocks as a run in which it is hot (the *polling* of Fisher and Freudenberger,
-    /// 1992, for branches).
+    /// much about its blocks as a run in which it is hot (the *polling* of Fisher and
+    /// Freudenberger, 1992, for branches).
     Poll,
 }
 
@@ -154,8 +154,8 @@ impl BlockTimes {
         self.times.values().sum()
     }
 
-    /// The samples that a monitor with this frequency would have taken in each block, without blocks
-    /// that have less than half a sample.
+    /// The samples that a monitor with this frequency would have taken in each block, without
+    /// blocks that have less than half a sample.
     pub fn samples(&self, frequency: u64) -> Vec<((FunctionIndex, u32), Count)> {
         let count = |time: f64| (time * frequency as f64 / SECOND).round() as u64;
         let samples = self

@@ -1,8 +1,8 @@
-//! Joins the counts of [branch records](crate::branch_records) with the path maps, so that the views
-//! of counts show them. There are two profiles:
+//! Joins the counts of [branch records](crate::branch_records) with the path maps, so that the
+//! views of counts show them. There are two profiles:
 //!
-//! - [`edges`]: all edges that records show. They need not form a flow: records begin and end in the
-//!   middle of functions, and the beginning of a run is unlike its end.
+//! - [`edges`]: all edges that records show. They need not form a flow: records begin and end in
+//!   the middle of functions, and the beginning of a run is unlike its end.
 //! - [`paths`]: the paths whose ends lie within one stack. Longer paths are missing, and so are the
 //!   edges on them.
 

@@ -3,10 +3,10 @@
 //!
 //! A *condition* is a block that ends with a branch of two ways. A *decision* is a maximal group of
 //! at least two conditions that short-circuit each other: it has one entry and two outcomes, and
-//! control flows through it as through an expression of `&&`, `||`, and `!`, in which each condition
-//! occurs once. Some other source has the graph of such an expression: in Rust, two `if`s in a row
-//! that go on with the loop look like `a || b`. So the caller may say which conditions belong to
-//! one expression ([`MayJoin`]).
+//! control flows through it as through an expression of `&&`, `||`, and `!`, in which each
+//! condition occurs once. Some other source has the graph of such an expression: in Rust, two `if`s
+//! in a row that go on with the loop look like `a || b`. So the caller may say which conditions
+//! belong to one expression ([`MayJoin`]).
 //!
 //! # Finding decisions
 //! The graph is reduced by two rules until neither applies:
@@ -461,7 +461,8 @@ impl<'a> Reduction<'a> {
     }
 
     /// The place of a condition. The branches of Rust have the place of their condition. Those of
-    /// other languages have the place of the operator, so the place before it in the block is taken.
+    /// other languages have the place of the operator, so the place before it in the block is
+    /// taken.
     fn place(&self, block: u32) -> Option<Place> {
         let branch = self.branch_place(block);
         let scope = branch.and_then(|place| self.map.scopes.get(place.scope as usize));

@@ -1,17 +1,18 @@
 //! Estimates the executions of blocks and edges from samples of addresses.
 //!
-//! The samples in a block, divided by its length in instructions, are proportional to its executions
-//! if all instructions take the same time (Morph's manager: Zhang et al. 1997, section 4). The unit
-//! here is an instruction that takes 1 ns, so estimates of runs with different frequencies of
-//! samples can be compared. Such estimates are *time-based*: the executions of slow blocks are
-//! overestimated.
+//! The samples in a block, divided by its length in instructions, are proportional to its
+//! executions if all instructions take the same time (Morph's manager: Zhang et al. 1997, section
+//! 4). The unit here is an instruction that takes 1 ns, so estimates of runs with different
+//! frequencies of samples can be compared. Such estimates are *time-based*: the executions of slow
+//! blocks are overestimated.
 //!
 //! The estimates of single blocks do not form a flow. [`holloway_flow::inference`] finds the flow
 //! that changes them least. The cost of a change is the number of samples that it adds or removes,
-//! because a long block with many samples is known better than a short block with one sample. Blocks
-//! of four instructions or more cost the same. A block without a sample costs 4 instead of 10,
-//! because a missing sample is more likely than a wrong one. An exit edge and an unwinding cost as
-//! much as a block. These costs were chosen among ten by the overlap with exact counts (DESIGN.md).
+//! because a long block with many samples is known better than a short block with one sample.
+//! Blocks of four instructions or more cost the same. A block without a sample costs 4 instead of
+//! 10, because a missing sample is more likely than a wrong one. An exit edge and an unwinding cost
+//! as much as a block. These costs were chosen among ten by the overlap with exact counts
+//! (DESIGN.md).
 //!
 //! *Skid*: a sample may belong to the instruction or block before. It is not moved: the flow
 //! corrects single blocks from their neighbors.
@@ -97,7 +98,8 @@ pub fn estimate(run: &SampledRun) -> RunProfile {
     profile
 }
 
-/// Derives the flow of a function from the samples of its blocks. `period`: nanoseconds of a sample.
+/// Derives the flow of a function from the samples of its blocks. `period`: nanoseconds of a
+/// sample.
 fn derive_flow(function: &mut Function, period: u64) -> Result<(), Misfit> {
     let map = &function.map;
     let cfg = graph_of(map)?;

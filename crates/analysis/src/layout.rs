@@ -5,8 +5,8 @@
 //! - the order that the blocks have already
 //! - [`ext_tsp`]: the extended traveling salesman problem (Newell, Pupyrev 2018), as in LLVM
 //! - [`preferences`]: chains, and preferences between them (Burger, Dybvig 1998, section 3.4)
-//! - [`alignment`]: greedy branch alignment, with code that never ran at the end (Zhang et al. 1997,
-//!   section 3.3; Pettis, Hansen 1990)
+//! - [`alignment`]: greedy branch alignment, with code that never ran at the end (Zhang et al.
+//!   1997, section 3.3; Pettis, Hansen 1990)
 //!
 //! Two orders of functions: [`closest_is_best`] (Pettis, Hansen 1990) and [`c3`] (Ottoni, Maher
 //! 2017).

@@ -6,8 +6,8 @@
 //! Each of these modules computes one answer from these counts: [`paths`], [`trail`],
 //! [`directions`], [`edges`], [`branches`], [`blocks`], [`functions`], [`lines`], [`bounds`],
 //! [`glue_lines`], [`find`], [`coverage`], [`cpu_time`], [`ways`], [`uncovered`], [`predict`], and,
-//! for two runs, [`overlap`] and [`diff`]. [`path_name`] names paths by their decisions, and [`divergence`] finds the
-//! decisions that distinguish paths.
+//! for two runs, [`overlap`] and [`diff`]. [`path_name`] names paths by their decisions, and
+//! [`divergence`] finds the decisions that distinguish paths.
 //!
 //! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
 //! a thread into activations, each with its paths. [`loops`] counts sequences of paths over loop
@@ -18,21 +18,23 @@
 //! plan after a change of its program. [`layout`] orders blocks and
 //! functions.
 //!
-//! [`covered`] says which part of the source ran: functions, lines, branches, paths, and conditions.
-//! [`missing_paths`] puts the paths that never ran next to the nearest ones that did, and
-//! [`decisions`] finds the conditions that act on a decision by themselves (MC/DC).
+//! [`covered`] says which part of the source ran: functions, lines, branches, paths, and
+//! conditions. [`missing_paths`] puts the paths that never ran next to the nearest ones that did,
+//! and [`decisions`] finds the conditions that act on a decision by themselves (MC/DC).
 //!
-//! [`prime_paths`] follows paths over the back edges of loops. [`test_items`] says what a test covers, and [`test_sets`] finds a smallest set of tests.
+//! [`prime_paths`] follows paths over the back edges of loops. [`test_items`] says what a test
+//! covers, and [`test_sets`] finds a smallest set of tests.
 //!
 //! [`advice`] finds changes of the source that may pay.
 //!
 //! [`samples`] adds up sampled addresses of programs that count nothing. [`estimate`] derives the
-//! executions of blocks and edges from them. [`block_times`] keeps the time of blocks over many runs.
-//! [`branch_records`] finds edges and paths in recorded branches, and [`branch_profile`] joins them
-//! with the path maps.
+//! executions of blocks and edges from them. [`block_times`] keeps the time of blocks over many
+//! runs. [`branch_records`] finds edges and paths in recorded branches, and [`branch_profile`]
+//! joins them with the path maps.
 //!
 //! [`note`] holds facts that the counts do not show, and [`interrupt`] the signal that ended a run.
-//! [`misfit`] holds the reasons why the counts of a function do not fit its map. `holloway-report` puts both into words.
+//! [`misfit`] holds the reasons why the counts of a function do not fit its map. `holloway-report`
+//! puts both into words.
 //!
 //! This crate is pure: it opens no files, reads no clock, and prints nothing.
 #![forbid(unsafe_code)]

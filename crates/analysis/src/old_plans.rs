@@ -1,9 +1,10 @@
 //! Plans of old programs: the counts of a plan, for a program that has changed since.
 //!
 //! `functions` pairs the functions of the plan and of the program. A function with the same graph
-//! keeps its counts. For a function with another graph, `blocks` pairs its blocks, and `counts` gives
-//! it the counts of unchanged edges and a flow that fits. If less than half of a function's executions
-//! is found again, it gets no counts. `unchanged` says which functions keep more than counts.
+//! keeps its counts. For a function with another graph, `blocks` pairs its blocks, and `counts`
+//! gives it the counts of unchanged edges and a flow that fits. If less than half of a function's
+//! executions is found again, it gets no counts. `unchanged` says which functions keep more than
+//! counts.
 
 mod balance;
 mod blocks;
@@ -50,8 +51,8 @@ pub struct Summary {
     pub unchanged: usize,
     /// Functions with another graph that got counts.
     pub changed: usize,
-    /// Functions that the program does not have, or that get no counts, because less than half of their
-    /// executions was found again.
+    /// Functions that the program does not have, or that get no counts, because less than half of
+    /// their executions was found again.
     pub gone: usize,
     /// The executions of the changed functions.
     pub changed_executions: Count,
@@ -198,8 +199,8 @@ impl CarriedOver {
         self.plan.add_late(late.collect());
     }
 
-    /// Adds the loads to prefetch of functions whose code and lines are the same. As with late counts,
-    /// functions without early counts keep them if all functions are the same.
+    /// Adds the loads to prefetch of functions whose code and lines are the same. As with late
+    /// counts, functions without early counts keep them if all functions are the same.
     fn add_prefetches(&mut self, plan: &Plan, program: &Program, pairs: &BTreeMap<Key, Key>) {
         if plan.prefetch_count() == 0 {
             return;

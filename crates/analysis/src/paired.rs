@@ -119,8 +119,8 @@ impl Verdict {
     }
 
     /// Decides about a step by time alone, because instructions do not show what it gains. `noise`
-    /// is the gain of A/A pairs. On a noisy machine, the whole interval must lie beyond the interval
-    /// of the noise.
+    /// is the gain of A/A pairs. On a noisy machine, the whole interval must lie beyond the
+    /// interval of the noise.
     pub fn by_time(gain: Gain, noise: Gain) -> Self {
         let is_noisy = is_noisy(noise);
         let disturbance = match is_noisy {
@@ -144,9 +144,9 @@ impl Verdict {
     }
 }
 
-/// Chooses the part of a step that is to blame if the step does not help. `gains` has, for each part,
-/// what the step gains if this part is left out. Returns the part with the greatest gain, among
-/// those whose gain time can tell from noise.
+/// Chooses the part of a step that is to blame if the step does not help. `gains` has, for each
+/// part, what the step gains if this part is left out. Returns the part with the greatest gain,
+/// among those whose gain time can tell from noise.
 pub fn blamed(gains: &[Gain], noise: Gain) -> Option<usize> {
     let parts = gains.iter().enumerate();
     let helps = parts.filter(|(_, gain)| Verdict::by_time(**gain, noise).keeps());

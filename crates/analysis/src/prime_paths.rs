@@ -17,15 +17,15 @@
 //! [`MAX_PRIME_PATHS`] paths.
 //!
 //! # Prime paths that ran
-//! A profile of loops has every sequence of up to K consecutive paths of an activation. A prime path
-//! takes each back edge once at most. So with c back edges it ran if and only if it is part of a
-//! sequence of c + 1 paths. An automaton (Aho, Corasick 1975) finds all prime paths in all
+//! A profile of loops has every sequence of up to K consecutive paths of an activation. A prime
+//! path takes each back edge once at most. So with c back edges it ran if and only if it is part of
+//! a sequence of c + 1 paths. An automaton (Aho, Corasick 1975) finds all prime paths in all
 //! sequences at once: it walks the forest of sequences and keeps a state for each prefix. Prime
 //! paths with K or more back edges are not measured.
 //!
-//! Example: 0 → 1, 1 → 2 or 3, 2 → 1, and 3 returns. The prime paths are 0 1 2, 0 1 3, 1 2 1, 2 1 2,
-//! and 2 1 3. The acyclic paths are 0 1 2, 0 1 3, 1 2, and 1 3. The prime path 2 1 3 ran if 1 3 ran
-//! right after 0 1 2 or 1 2.
+//! Example: 0 → 1, 1 → 2 or 3, 2 → 1, and 3 returns. The prime paths are 0 1 2, 0 1 3, 1 2 1, 2 1
+//! 2, and 2 1 3. The acyclic paths are 0 1 2, 0 1 3, 1 2, and 1 3. The prime path 2 1 3 ran if 1 3
+//! ran right after 0 1 2 or 1 2.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 

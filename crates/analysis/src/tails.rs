@@ -1,33 +1,34 @@
 //! Finds the paths whose blocks should be copied (*tails*), so that a branch that is decided by the
-//! way to it gets a copy for this way. If the way leads around a loop, the copies unroll the loop by
-//! the period of its branches.
+//! way to it gets a copy for this way. If the way leads around a loop, the copies unroll the loop
+//! by the period of its branches.
 //!
 //! Edge counts cannot tell: they give the branch one weight for all ways. The counts of paths can,
 //! with the paths before them.
 //!
-//! A *window* is a sequence of edges. It begins with an edge into a join, and its last edge leads to
-//! a branch. The blocks that its edges lead to are copied. With the window as context, the *minority*
-//! of the branch is the executions with another than the most frequent outcome. What a window saves is
-//! the minority of the branch alone, minus that of its executions with the window and without it.
+//! A *window* is a sequence of edges. It begins with an edge into a join, and its last edge leads
+//! to a branch. The blocks that its edges lead to are copied. With the window as context, the
+//! *minority* of the branch is the executions with another than the most frequent outcome. What a
+//! window saves is the minority of the branch alone, minus that of its executions with the window
+//! and without it.
 //!
-//! The rule: of the windows of a branch, the one with the most savings is taken, then again the best
-//! one of the remaining executions, and so on. A window must
-//! - save at least a 200th of the program's branch executions ([`least_savings`]), and a 64th of that
-//!   more for each copied instruction;
+//! The rule: of the windows of a branch, the one with the most savings is taken, then again the
+//! best one of the remaining executions, and so on. A window must
+//! - save at least a 200th of the program's branch executions ([`least_savings`]), and a 64th of
+//!   that more for each copied instruction;
 //! - have at most `MOST_EDGES` edges;
 //! - go the same way in at least four fifths of its executions;
 //! - have no computed jump, no unwinding, and no call that returns twice;
 //! - enter no loop from outside. That would be peeling, which LLVM does by the counts of edges.
 //!
 //! A back edge is an edge from within a loop to its head. At least one back edge of each loop keeps
-//! leading to the head itself. Otherwise the loop would have two entries, and LLVM does not optimize
-//! such loops. So if all back edges begin windows, all these windows are left out.
+//! leading to the head itself. Otherwise the loop would have two entries, and LLVM does not
+//! optimize such loops. So if all back edges begin windows, all these windows are left out.
 //!
 //! Path cloning in production has similar limits (Propeller: at most 6 blocks, a flow ratio of 0.8,
 //! no indirect branches).
 //!
-//! Example: the paths b0 b1 b3 b4 and b0 b2 b3 b5 run 50 times each. Alone, b3 has a minority of 50.
-//! The window b1→b3 saves all of it, with a copy of b3 that always leads to b4.
+//! Example: the paths b0 b1 b3 b4 and b0 b2 b3 b5 run 50 times each. Alone, b3 has a minority of
+//! 50. The window b1→b3 saves all of it, with a copy of b3 that always leads to b4.
 //!
 //! Cost: the edges of the sequences of paths that ran, times `MOST_EDGES`.
 
@@ -321,8 +322,8 @@ impl<'a> Routes<'a> {
 
     /// The executions of each edge in the copies that these windows make.
     ///
-    /// A path comes into copies by the first edge of a window, goes on in copies as long as it is the
-    /// beginning of a window, and comes back to the original blocks with the next edge.
+    /// A path comes into copies by the first edge of a window, goes on in copies as long as it is
+    /// the beginning of a window, and comes back to the original blocks with the next edge.
     fn tails_of(&self, windows: &[Vec<usize>]) -> BTreeMap<Vec<usize>, Count> {
         let beginnings: BTreeSet<&[usize]> = windows
             .iter()

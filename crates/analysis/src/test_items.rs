@@ -52,8 +52,8 @@ impl GraphId {
     }
 }
 
-/// The items that a test covered in the scopes that `keep` accepts, with their executions. Paths and
-/// edges are those of functions that it accepts themselves.
+/// The items that a test covered in the scopes that `keep` accepts, with their executions. Paths
+/// and edges are those of functions that it accepts themselves.
 pub fn covered_items(
     run: &RunProfile,
     goal: Goal,

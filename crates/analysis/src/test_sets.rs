@@ -8,14 +8,15 @@
 //! - a test without open items is dropped.
 //!
 //! Often nothing is left. Otherwise a branch and bound search takes the open item with the fewest
-//! tests and tries each of them, the one with the most open items first. Its bound counts open items
-//! that share no test with each other: each needs a test of its own. The search stops after
+//! tests and tries each of them, the one with the most open items first. Its bound counts open
+//! items that share no test with each other: each needs a test of its own. The search stops after
 //! [`MAX_STEPS`] steps. Then the set is small, but perhaps not the smallest.
 //!
 //! Example: test 0 covers a and b, 1 covers b and c, 2 covers c and d. a and d make tests 0 and 2
 //! essential, and nothing is left.
 //!
-//! Cost: quadratic in tests and in items for the rules; exponential for the search, up to the limit.
+//! Cost: quadratic in tests and in items for the rules; exponential for the search, up to the
+//! limit.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -13,9 +13,9 @@
 //! branch with a thousandth of the executions, half of them mispredicted at 20 cycles each, costs
 //! half a percent of the time or less. Less cannot be measured.
 //!
-//! Limits: the context begins with the activation. The first paths of a call have no previous paths,
-//! though a processor may predict them by the branches of the caller. So a branch may be found here
-//! and be predictable. A select is kept only if it makes the program faster.
+//! Limits: the context begins with the activation. The first paths of a call have no previous
+//! paths, though a processor may predict them by the branches of the caller. So a branch may be
+//! found here and be predictable. A select is kept only if it makes the program faster.
 
 use holloway_format::{Count, Outcome, Text, is_unpredictable};
 

@@ -402,7 +402,8 @@ fn nested_loops() -> FunctionMap {
         .done()
 }
 
-/// The outcome changes only in turns that go around the inner loop, so no path shows the turn before.
+/// The outcome changes only in turns that go around the inner loop, so no path shows the turn
+/// before.
 #[test]
 fn an_outcome_that_changes_after_an_inner_loop_is_not_the_same() {
     let (outer, inner) = (PathStart::Loop(BlockId(1)), PathStart::Loop(BlockId(2)));

@@ -214,8 +214,8 @@ fn loose(records: &[LooseRecord]) -> Vec<(u32, u64)> {
     functions.first().map(edges).unwrap_or_default()
 }
 
-/// b1 jumps to the first instruction of b3, which lies before the address where b3 starts. The block
-/// before it is b2.
+/// b1 jumps to the first instruction of b3, which lies before the address where b3 starts. The
+/// block before it is b2.
 #[test]
 fn a_branch_into_a_block_falls_through_to_the_next() {
     let taken = branch(jump(0x1e, 0x2c), 6, 1);

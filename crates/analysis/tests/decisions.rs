@@ -25,8 +25,8 @@ fn groups(map: &FunctionMap) -> Vec<Vec<u32>> {
         .collect()
 }
 
-/// A function with blocks of one instruction on lines 1, 2, …, and these branches and jumps. A block
-/// without an edge returns.
+/// A function with blocks of one instruction on lines 1, 2, …, and these branches and jumps. A
+/// block without an edge returns.
 fn graph(blocks: u32, edges: &[(u32, &[u32])]) -> FunctionMap {
     let mut build = function("f", "f.c", 1);
     for block in 0..blocks {

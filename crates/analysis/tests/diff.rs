@@ -224,8 +224,8 @@ fn functions_are_found_again() {
     assert_eq!(helper.unwrap().by_calls(), Some(6.0));
 }
 
-/// The linkage names of the instances of a generic function differ in a hash, and so do those of two
-/// builds. Their counts are added up.
+/// The linkage names of the instances of a generic function differ in a hash, and so do those of
+/// two builds. Their counts are added up.
 #[test]
 fn instances_of_a_generic_function_are_added_up() {
     let instance = |hash: &str, line: u32| FunctionMap {
@@ -352,8 +352,8 @@ fn only_moved_functions_are_no_difference() {
 }
 
 proptest! {
-    /// The changes of paths add up to those of functions, and these to those of the runs. The diff in
-    /// the other direction is the opposite.
+    /// The changes of paths add up to those of functions, and these to those of the runs. The diff
+    /// in the other direction is the opposite.
     #[test]
     fn changes_add_up(
         a in proptest::collection::btree_map(0u64..6, 1u64..1000, 0..6),

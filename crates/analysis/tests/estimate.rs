@@ -69,7 +69,8 @@ proptest! {
     }
 }
 
-/// 1,000 samples per second: one sample in a block of n instructions stands for 10^6 / n executions.
+/// 1,000 samples per second: one sample in a block of n instructions stands for 10^6 / n
+/// executions.
 #[test]
 fn a_block_without_a_sample_runs_as_often_as_its_neighbors() {
     let map = slide();

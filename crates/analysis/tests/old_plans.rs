@@ -9,9 +9,9 @@ use holloway_format::{
 };
 use proptest::prelude::*;
 
-/// A function whose blocks are words: a number that stands for the instructions, and after each `+` a
-/// callee. The last block is the exit. Blocks with two successors end with conditions. Each block has
-/// one indirect call and two memory operations, and the first has code in line 3, column 4.
+/// A function whose blocks are words: a number that stands for the instructions, and after each `+`
+/// a callee. The last block is the exit. Blocks with two successors end with conditions. Each block
+/// has one indirect call and two memory operations, and the first has code in line 3, column 4.
 fn function(name: &str, blocks: &str, edges: &[(u32, u32)]) -> FunctionMap {
     let contents = blocks.split(' ').map(|word| {
         let mut parts = word.split('+');
@@ -451,8 +451,8 @@ impl Change {
 }
 
 proptest! {
-    /// Counts of unchanged edges are never wrong, and what enters a new block leaves it. (If all ways
-    /// out of a block are split, nothing tells how often each of them ran.)
+    /// Counts of unchanged edges are never wrong, and what enters a new block leaves it. (If all
+    /// ways out of a block are split, nothing tells how often each of them ran.)
     #[test]
     fn blocks_on_edges_change_no_counts(change in change()) {
         let edges = change.edges();

@@ -60,8 +60,8 @@ fn read_for(purpose: Purpose, input: &Path, programs: &[PathBuf]) -> Result<Impo
     }
 }
 
-/// Reads a file for one program that need not have a path map. Returns its samples, and the straight
-/// sections in its branch records.
+/// Reads a file for one program that need not have a path map. Returns its samples, and the
+/// straight sections in its branch records.
 ///
 /// # Errors
 /// If the input cannot be used, or the program is another build.

@@ -7,8 +7,8 @@
 //! - CPU time: the crate `sample` samples the program, and (`cpu_time`) stores the samples by file
 //!   and function.
 //! - Without counters: [`samples`] watches programs, stores the samples, and loads them;
-//!   (`program_copies`) finds the blocks of samples. [`import`] reads the samples and branch records
-//!   of other tools.
+//!   (`program_copies`) finds the blocks of samples. [`import`] reads the samples and branch
+//!   records of other tools.
 //! - After a run: [`finish()`](finish::finish) seals profiles, and [`load`] reads them.
 //! - Files: [`files`], [`image`], [`path_map`], `side_files`.
 //!

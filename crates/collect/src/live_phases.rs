@@ -1,5 +1,5 @@
-//! Finds phases while the program runs (`--phases`): simulates the hot spot detector on the words of
-//! each ring, and reports the transitions as they happen.
+//! Finds phases while the program runs (`--phases`): simulates the hot spot detector on the words
+//! of each ring, and reports the transitions as they happen.
 //!
 //! Cost: the detector runs on the worker that reads the ring, after the trace is recorded. So the
 //! program waits longer where the collector is the bottleneck.

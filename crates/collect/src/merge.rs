@@ -18,10 +18,10 @@ use crate::lock::{Access, hold};
 use crate::path_map::store_map;
 use crate::settings::MapDirectories;
 
-/// Merges the runs in these directories into a new run in the directory `output`, which may exist if
-/// it is empty. Returns the number of profiles. The runs must be finished. Damage is copied as it is.
-/// `add_files` adds other files to the new run, which is in another directory then. It receives this
-/// directory and the profiles.
+/// Merges the runs in these directories into a new run in the directory `output`, which may exist
+/// if it is empty. Returns the number of profiles. The runs must be finished. Damage is copied as
+/// it is. `add_files` adds other files to the new run, which is in another directory then. It
+/// receives this directory and the profiles.
 ///
 /// # Errors
 /// If a profile is not finished, or a file cannot be read or written. Then `output` has no files.

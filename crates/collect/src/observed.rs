@@ -1,8 +1,8 @@
 //! Reads what a profile shows of one program by address: the samples of a monitor or an import, or
 //! the straight sections in branch records. Needs no path map.
 //!
-//! The program must be the recorded build: build ids are compared. Without a build id, its file name
-//! decides.
+//! The program must be the recorded build: build ids are compared. Without a build id, its file
+//! name decides.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! The store of one machine's profiles, which Holloway's manager keeps (Morph's manager: Zhang et al.
-//! 1997, section 4).
+//! The store of one machine's profiles, which Holloway's manager keeps (Morph's manager: Zhang et
+//! al. 1997, section 4).
 //!
 //! ```text
 //! <store>/
@@ -8,11 +8,12 @@
 //!     <build id>.hwm      the path map of each program
 //! ```
 //! An update is one transaction: a killed manager loses nothing that an earlier update stored. The
-//! database has a lock, so a second manager waits. `profiles.hws` is written anew after each update.
+//! database has a lock, so a second manager waits. `profiles.hws` is written anew after each
+//! update.
 //!
-//! The key of a program is the build id of its path map, then the build id of its file. If a program
-//! at the same path has another key, it was rebuilt: the times of functions that did not change are
-//! carried over, and the old build is deleted.
+//! The key of a program is the build id of its path map, then the build id of its file. If a
+//! program at the same path has another key, it was rebuilt: the times of functions that did not
+//! change are carried over, and the old build is deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -169,7 +170,8 @@ pub fn update(
     Ok(update)
 }
 
-/// Creates the database in one step, unless it exists: a killed manager leaves no half-made database.
+/// Creates the database in one step, unless it exists: a killed manager leaves no half-made
+/// database.
 fn create(store: &Path) -> std::result::Result<(), DatabaseError> {
     let path = store.join(DATABASE);
     if path.try_exists()? {
@@ -226,8 +228,9 @@ fn read_programs(
     Ok(programs)
 }
 
-/// Forgets that runs were added whose files are gone from the directories of `runs`, so that the list
-/// of added runs does not grow for ever. Runs elsewhere may come back, with another file system.
+/// Forgets that runs were added whose files are gone from the directories of `runs`, so that the
+/// list of added runs does not grow for ever. Runs elsewhere may come back, with another file
+/// system.
 fn forget_deleted_runs(
     added: &mut Table<'_, &'static [u8], u64>,
     runs: &[PathBuf],

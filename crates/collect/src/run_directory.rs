@@ -158,8 +158,8 @@ pub fn discard_if_empty(directory: &Path) {
     }
 }
 
-/// The run that began last. Runs of one second are ordered by the time of their last change, because
-/// their names are not in order.
+/// The run that began last. Runs of one second are ordered by the time of their last change,
+/// because their names are not in order.
 fn newest_in(runs: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(runs).into_iter().flatten().flatten();
     let directories = entries

@@ -19,8 +19,8 @@
 //! possible, on the edges off a spanning tree (Burger and Dybvig 1998). Both ways produce
 //! [`Probes`], and both support *exit edges* ([`EdgeKind::Exit`]) for calls that do not come back.
 //!
-//! [`inference`] derives the executions of edges from measured executions of blocks, which come from
-//! samples.
+//! [`inference`] derives the executions of edges from measured executions of blocks, which come
+//! from samples.
 //!
 //! This crate does not depend on LLVM, files, or profiles. Nothing in it recurses, so graphs may be
 //! as deep as memory allows.

@@ -1,7 +1,8 @@
 //! Branch records of programs: the edges and paths that they show, and where they come from.
 //!
-//! The file lies beside the samples ([`samples`](crate::samples)) of the same run. `holloway import`
-//! writes it for each import, and `holloway monitor --branch-stacks` when it records stacks.
+//! The file lies beside the samples ([`samples`](crate::samples)) of the same run.
+//! `holloway import` writes it for each import, and `holloway monitor --branch-stacks` when it
+//! records stacks.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
@@ -24,7 +25,10 @@
 //! `v`: varint. A text: v length, UTF-8.
 //!
 //! Example, an import of `p` with 3 samples of `c` in the kernel, and no stacks:
-//! `48 4c 57 42 52 4e 43 48  01 00 00 00  00 01 70 01 63 00 03 00 00  00 00 00 00  00 00 00 00  00 (crc)`.
+//! ```text
+//! 48 4c 57 42 52 4e 43 48  01 00 00 00
+//! 00 01 70 01 63 00 03 00 00  00 00 00 00  00 00 00 00  00 (crc)
+//! ```
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;

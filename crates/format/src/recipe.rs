@@ -44,8 +44,8 @@ const VERSION: u32 = 1;
 const HEAD: usize = 24;
 /// Bitcode shrinks to a third at this level, in a tenth of the time of compiling it.
 const LEVEL: i32 = 9;
-/// The contents are at most so many times as long as their compressed form. A zstd block of at least
-/// four bytes stands for 128 KiB at most.
+/// The contents are at most so many times as long as their compressed form. A zstd block of at
+/// least four bytes stands for 128 KiB at most.
 const MAX_RATIO: u64 = 1 << 16;
 
 /// How a program was linked, and from which files.

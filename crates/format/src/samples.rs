@@ -1,10 +1,10 @@
 //! Samples of the code that watched programs executed.
 //!
 //! A monitor writes the file anew every few seconds, while it watches. So readers always find a
-//! complete file. The file contains facts only: the addresses that were sampled, and how to find their
-//! blocks. The blocks of a program that was built with `--collect none` are found in a copy of parts
-//! of the program, `<name of the copy>.elf`, beside the file. A store of profiles has blocks and no
-//! addresses.
+//! complete file. The file contains facts only: the addresses that were sampled, and how to find
+//! their blocks. The blocks of a program that was built with `--collect none` are found in a copy
+//! of parts of the program, `<name of the copy>.elf`, beside the file. A store of profiles has
+//! blocks and no addresses.
 //!
 //! ```text
 //! OFFSET SIZE MEANING

@@ -28,8 +28,8 @@
 //! each pair, ascending by path: v path - (previous path + 1)  v count
 //! ```
 //! If edges are counted, the number of the edge counter replaces the path. The counts of values
-//! ([`crate::SiteValue`]), if there are any, follow in the same form, with the keys of the values in
-//! place of paths. The payload of a note:
+//! ([`crate::SiteValue`]), if there are any, follow in the same form, with the keys of the values
+//! in place of paths. The payload of a note:
 //! ```text
 //! 1 byte file (0 map, 1 profile)  v module + 1 (0: none)  v function + 1 (0: none)  v offset
 //! v length of the name, name  v length of the text, text

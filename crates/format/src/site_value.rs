@@ -15,7 +15,8 @@
 ///                 size: in bytes
 /// ```
 /// Examples: the third indirect call of a function called the code at 0x1150: key
-/// `0x0002_0000_0000_1150`. Its first memory operation copied 16 bytes: key `0x8000_0000_0000_0010`.
+/// `0x0002_0000_0000_1150`. Its first memory operation copied 16 bytes: key
+/// `0x8000_0000_0000_0010`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SiteValue {
     /// A target of an indirect call.
@@ -34,8 +35,8 @@ pub struct CallTarget {
     pub address: u64,
 }
 
-/// A size of a memory operation: `memcpy`, `memmove`, `memset`, `memcmp`, or `bcmp`, with a size that
-/// the compiler does not know.
+/// A size of a memory operation: `memcpy`, `memmove`, `memset`, `memcmp`, or `bcmp`, with a size
+/// that the compiler does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationSize {
     /// The number of the operation in its function, from 0.

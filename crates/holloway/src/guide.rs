@@ -4,8 +4,8 @@
 //! A guide holds, for every function that ran, the counts of all edges except exit edges. The run
 //! may have counted edges or paths, or a monitor sampled it. The weaver uses the counts as weights
 //! of the spanning tree, for the order in which paths are numbered, and to choose where paths are
-//! cut. A guide changes costs, never counts. So a guide from an unrepresentative run does no harm to
-//! counts.
+//! cut. A guide changes costs, never counts. So a guide from an unrepresentative run does no harm
+//! to counts.
 //!
 //! `cargo holloway` makes the guide once for all links of a build ([`write_for_build`]). Any other
 //! link makes a guide for itself ([`read`]). Cost: a few hundredths of a second for a run as large

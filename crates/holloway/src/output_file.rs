@@ -29,9 +29,9 @@ pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     )
 }
 
-/// Writes a file, or standard output if its name is `-`. A regular file is replaced in one step, also
-/// behind a symbolic link. Pipes and devices are written in place: they cannot be replaced by a
-/// file.
+/// Writes a file, or standard output if its name is `-`. A regular file is replaced in one step,
+/// also behind a symbolic link. Pipes and devices are written in place: they cannot be replaced by
+/// a file.
 ///
 /// # Errors
 /// If the file cannot be written, or `content` fails: `failure` words both.

@@ -2,9 +2,9 @@
 //! git does.
 //!
 //! `HOLLOWAY_PAGER` names another program, else `PAGER` does. The value is a command line for the
-//! shell. An empty value, `cat`, and `--no-pager` switch the pager off. Without the variable `LESS`,
-//! `less` gets the options `FRX`: it ends at once if all fits on the screen, shows colors, and
-//! leaves the text on the screen when it ends.
+//! shell. An empty value, `cat`, and `--no-pager` switch the pager off. Without the variable
+//! `LESS`, `less` gets the options `FRX`: it ends at once if all fits on the screen, shows colors,
+//! and leaves the text on the screen when it ends.
 //!
 //! Output is held back until it is longer than the screen, or until the command ends. So short
 //! answers start no program, and long ones are shown while they are being written.
@@ -92,7 +92,8 @@ impl Program {
         }
     }
 
-    /// Whether a pager that the user chose can be started: a shell that cannot would lose the output.
+    /// Whether a pager that the user chose can be started: a shell that cannot would lose the
+    /// output.
     fn is_usable(&self) -> bool {
         let Program::Other(line, _) = self else {
             return true;

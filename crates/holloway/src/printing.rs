@@ -149,7 +149,8 @@ pub(crate) fn warn_partly(
     Ok(())
 }
 
-/// Warns of source files that were shown, and that have changed since the runs' programs were built.
+/// Warns of source files that were shown, and that have changed since the runs' programs were
+/// built.
 pub(crate) fn warn_of_changed_files(runs: &[&RunProfile], options: &Options<'_>) {
     let modules = runs.iter().flat_map(|run| &run.modules);
     warn_of_changes(modules.flat_map(|module| &module.sources), options);

@@ -45,7 +45,8 @@ const COMPILE_OPTIONS: [&str; 4] = [
     "-fno-split-lto-unit",
 ];
 /// Options for a compilation with `--embed` or `--graph source`, which follow the user's words. The
-/// object has only bitcode, and no optimizer has seen it. A fat object would have slow machine code.
+/// object has only bitcode, and no optimizer has seen it. A fat object would have slow machine
+/// code.
 const UNOPTIMIZED_OPTIONS: [&str; 6] = [
     "-flto",
     "-fno-fat-lto-objects",

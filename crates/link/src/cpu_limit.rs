@@ -20,8 +20,8 @@ pub(crate) fn seconds(bitcode: &Range<usize>) -> u64 {
     FLOOR + bitcode.len() as u64 / BYTES_PER_SECOND
 }
 
-/// Limits the CPU time of this process. At the limit, the kernel ends it with SIGXCPU. A lower limit
-/// that the user has set stays.
+/// Limits the CPU time of this process. At the limit, the kernel ends it with SIGXCPU. A lower
+/// limit that the user has set stays.
 pub(crate) fn set(seconds: u64) {
     let mut limit = getrlimit(Resource::Cpu);
     let current = limit.current.unwrap_or(u64::MAX);

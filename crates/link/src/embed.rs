@@ -197,8 +197,8 @@ fn value_of<'l>(options: &[&str], line: &'l Line, index: usize) -> Option<(&'l O
         .filter(|(name, _)| options.contains(name));
     let value = match long {
         Some((_, value)) => value,
-        // A short option has its value in the same word. `-T` also begins options whose values are no
-        // files, such as `-Ttext=0`.
+        // A short option has its value in the same word. `-T` also begins options whose values are
+        // no files, such as `-Ttext=0`.
         None => {
             let short = options.iter().filter(|option| option.len() == 1);
             let value = short

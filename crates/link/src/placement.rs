@@ -3,8 +3,8 @@
 //! A linker script tells the linker where the sections of functions go. It adds two output sections
 //! to those of the linker's own script: one with the functions of the order, before all other code,
 //! and one with the code that never ran, after all other code. GNU ld and lld read such scripts
-//! (`INSERT`). gold and mold do not, and a program that is linked with a script of its own keeps the
-//! order of that script.
+//! (`INSERT`). gold and mold do not, and a program that is linked with a script of its own keeps
+//! the order of that script.
 //!
 //! A function is found by the names that LLVM gives its section: `.text.f`, or `.text.hot.f`.
 

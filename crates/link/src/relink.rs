@@ -44,8 +44,8 @@ pub enum Purpose<'a> {
     Sequences(&'a BTreeSet<String>),
     /// The program is optimized by a plan, and counts what its optimized code does.
     LateTraining(&'a Plan),
-    /// The program is optimized by a plan, and times the paths of its optimized code in the functions
-    /// with these linkage names.
+    /// The program is optimized by a plan, and times the paths of its optimized code in the
+    /// functions with these linkage names.
     Timing(&'a Plan, &'a BTreeSet<String>),
     /// The program is optimized by a plan.
     Optimized(&'a Plan),
@@ -91,8 +91,8 @@ impl CarriedProgram {
         }))
     }
 
-    /// Whether the program can be linked with an order of functions: its linker is GNU ld or lld, and
-    /// reads no other script.
+    /// Whether the program can be linked with an order of functions: its linker is GNU ld or lld,
+    /// and reads no other script.
     pub fn takes_order(&self) -> bool {
         *self.takes_order.get_or_init(|| {
             let linker = find_program(OsStr::from_bytes(&self.recipe.linker));
@@ -101,10 +101,10 @@ impl CarriedProgram {
         })
     }
 
-    /// Links the program for a purpose. The functions of `order`, given by their linkage names, come
-    /// first; if it is empty, the linker decides about the order. Temporary files go into
-    /// `directory`. Returns the number of functions that got counts of the plan. Returns `None` if the
-    /// linker failed; then it has written its messages to stderr.
+    /// Links the program for a purpose. The functions of `order`, given by their linkage names,
+    /// come first; if it is empty, the linker decides about the order. Temporary files go into
+    /// `directory`. Returns the number of functions that got counts of the plan. Returns `None` if
+    /// the linker failed; then it has written its messages to stderr.
     ///
     /// # Errors
     /// If a file cannot be written, or the linker or libLLVM is missing.
@@ -193,8 +193,8 @@ impl CarriedProgram {
     }
 }
 
-/// Writes a plan into `directory`, without its order of functions, which does not change the modules.
-/// Returns its file, and the hash of its content.
+/// Writes a plan into `directory`, without its order of functions, which does not change the
+/// modules. Returns its file, and the hash of its content.
 fn write_plan(plan: &Plan, directory: &Path) -> Result<(PathBuf, String)> {
     let file = directory.join("plan");
     let mut plan = plan.clone();

@@ -225,8 +225,8 @@ impl<'m> Builder<'m> {
         value
     }
 
-    /// Loads a value of the type of another load, so many bytes away from it: with the alignment that
-    /// both places have.
+    /// Loads a value of the type of another load, so many bytes away from it: with the alignment
+    /// that both places have.
     pub fn load_near(&self, load: Instruction<'m>, pointer: Value<'m>, bytes: i64) -> Value<'m> {
         let value = self.load_as(load, pointer);
         let of_distance = 1u32.checked_shl(bytes.trailing_zeros());

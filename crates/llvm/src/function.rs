@@ -47,8 +47,8 @@ impl<'m> Function<'m> {
         unsafe { (self.api().LLVMIsDeclaration)(self.raw()) != 0 }
     }
 
-    /// Makes a copy of another module's function (`available_externally`) a function that each module
-    /// may define (`linkonce_odr`).
+    /// Makes a copy of another module's function (`available_externally`) a function that each
+    /// module may define (`linkonce_odr`).
     ///
     /// # Panics
     /// If the function has another linkage.

@@ -335,8 +335,8 @@ impl<'m> Instruction<'m> {
         }
     }
 
-    /// LLVM's number of the instruction's operation, and of the predicate of an `icmp`, else 0. Both
-    /// are those of the C API, which are stable.
+    /// LLVM's number of the instruction's operation, and of the predicate of an `icmp`, else 0.
+    /// Both are those of the C API, which are stable.
     pub fn operation(self) -> (u32, u32) {
         // SAFETY: an instruction; only an icmp is asked for its predicate.
         let (opcode, predicate) = unsafe {
@@ -356,8 +356,8 @@ impl<'m> Instruction<'m> {
         self.opcode() == Opcode::Load && !self.is_atomic_or_volatile()
     }
 
-    /// Whether other threads or devices may take part in the instruction's effect: atomic operations,
-    /// fences, and volatile loads and stores.
+    /// Whether other threads or devices may take part in the instruction's effect: atomic
+    /// operations, fences, and volatile loads and stores.
     pub fn is_atomic_or_volatile(self) -> bool {
         const NOT_ATOMIC: i32 = 0;
         // SAFETY: an instruction; only loads and stores are asked for their properties.

@@ -475,8 +475,8 @@ end:
 
 #[test]
 fn other_values_of_a_block_follow_the_moved_edges() {
-    // The second phi takes other values from the edges that move. The third one takes a condition of
-    // its own, so it stays.
+    // The second phi takes other values from the edges that move. The third one takes a condition
+    // of its own, so it stays.
     let assembly = "
 define i32 @f(i1 %a, i1 %b, i32 %x, i1 %c) {
 head:

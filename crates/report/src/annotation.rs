@@ -162,8 +162,8 @@ pub fn of_file(run: &RunProfile, file: &str, options: &Options<'_>) -> Annotatio
     counted.annotation(file, (1, last), Vec::new())
 }
 
-/// The files of a run that match a pattern such as `search.rs` or `src/*.c`: the file with this path
-/// if there is one, and otherwise all that match, those of libraries last.
+/// The files of a run that match a pattern such as `search.rs` or `src/*.c`: the file with this
+/// path if there is one, and otherwise all that match, those of libraries last.
 pub fn files_matching<'a>(
     run: &'a RunProfile,
     pattern: &str,

@@ -188,8 +188,8 @@ impl<'a> Browser<'a> {
         decisions_of(&self.branches(entry.function), function, entry.path)
     }
 
-    /// A function in one line of about `width` columns: its name, its place, its calls, and how many
-    /// of its paths ran.
+    /// A function in one line of about `width` columns: its name, its place, its calls, and how
+    /// many of its paths ran.
     pub fn facts_of(&self, id: FunctionId, width: usize) -> String {
         let function = self.run.function(id);
         let map = &function.map;

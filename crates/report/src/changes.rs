@@ -40,8 +40,8 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Whether any counts differ: those of the path, if the options choose one. A path of a function
-    /// with other code differs.
+    /// Whether any counts differ: those of the path, if the options choose one. A path of a
+    /// function with other code differs.
     pub fn is_different(&self) -> bool {
         match self.has_path {
             true => !self.diff.parts.is_empty() || self.lost_path().is_some(),

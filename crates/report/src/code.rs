@@ -85,8 +85,8 @@ impl CodeFilter {
     }
 
     /// Reads the files of the workspace that the filter keeps, so that
-    /// [`changed_files`](crate::changed_files) knows them: for reports that show places without their
-    /// text.
+    /// [`changed_files`](crate::changed_files) knows them: for reports that show places without
+    /// their text.
     pub fn read_workspace<'a>(
         &self,
         compiled: impl IntoIterator<Item = &'a SourceFile>,

@@ -29,8 +29,8 @@ pub(crate) fn of_run<'a>(
 /// The longest condition, in lines. Beyond it, the graph decides alone.
 const MAX_LINES: u32 = 50;
 
-/// Whether two conditions may be part of one expression: the source between them has no block and no
-/// end of a statement. True if the source is not there.
+/// Whether two conditions may be part of one expression: the source between them has no block and
+/// no end of a statement. True if the source is not there.
 ///
 /// Rust's branches have the places of their conditions. Two of them at one place are one condition
 /// of the source for which the compiler made two tests: a range, a `?`, or a macro. In C, all code

@@ -1,5 +1,5 @@
-//! Writes the changes from one run to another, as text or as JSON. [`holloway_analysis::diff`] computes
-//! them.
+//! Writes the changes from one run to another, as text or as JSON. [`holloway_analysis::diff`]
+//! computes them.
 
 use std::io::{self, Write};
 

@@ -1,8 +1,8 @@
 //! Writes reports of runs, as text for the terminal and as JSON.
 //!
 //! [`terminal`] writes reports for people, [`json`] writes them for programs (schema 1,
-//! docs/json.md), [`html`] writes a page for browsers, and [`export`] writes files for other programs.
-//! They use these modules:
+//! docs/json.md), [`html`] writes a page for browsers, and [`export`] writes files for other
+//! programs. They use these modules:
 //!
 //! - [`notes`] writes the sentences about samples, losses, and damage;
 //! - [`check_selection`] checks that the names in a question exist;

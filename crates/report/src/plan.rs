@@ -48,8 +48,8 @@ pub fn show(plan: &Plan, top: usize, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the functions whose share of the plan's executions differs most, with the numbers of their
-/// unpredictable branches if these differ.
+/// Writes the functions whose share of the plan's executions differs most, with the numbers of
+/// their unpredictable branches if these differ.
 ///
 /// # Errors
 /// If writing to `out` fails.

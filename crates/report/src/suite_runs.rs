@@ -90,8 +90,8 @@ impl Suite {
         Suite { runs: Vec::new() }
     }
 
-    /// Adds a run, and a training run of the same program. [`Options::function`] limits the tables to
-    /// some functions.
+    /// Adds a run, and a training run of the same program. [`Options::function`] limits the tables
+    /// to some functions.
     ///
     /// # Errors
     /// If one of the runs did not count paths.

@@ -1,5 +1,5 @@
-//! The tests of a run that was recorded with `--per-test`: what each covers, which of them run a path
-//! or a line, and which suffice.
+//! The tests of a run that was recorded with `--per-test`: what each covers, which of them run a
+//! path or a line, and which suffice.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -36,8 +36,8 @@ pub(crate) fn keeps_code(
     }
 }
 
-/// Whether `#[derive]` made a function: whether it is declared on the line of the attribute, or on a
-/// line of an attribute's list that has one trait per line.
+/// Whether `#[derive]` made a function: whether it is declared on the line of the attribute, or on
+/// a line of an attribute's list that has one trait per line.
 fn is_derived(options: &Options<'_>, scope: &Scope) -> bool {
     if !scope.file.ends_with(".rs") {
         return false;

@@ -185,8 +185,9 @@ impl CodeMap {
         &self.ranges
     }
 
-    /// The blocks and the addresses where their code starts, ascending. A block starts several times
-    /// if the code generator duplicated its code. The first block of a symbol starts at the symbol.
+    /// The blocks and the addresses where their code starts, ascending. A block starts several
+    /// times if the code generator duplicated its code. The first block of a symbol starts at the
+    /// symbol.
     pub fn starts(&self) -> impl Iterator<Item = (BlockIndex, u64)> + '_ {
         let ranges = self.ranges.iter();
         ranges.map(|range| (range.block, range.start))

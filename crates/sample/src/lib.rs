@@ -6,8 +6,8 @@
 //! - [`code_map`] finds the function and block of an address in a program whose blocks have
 //!   pseudo-probes. [`source_map`] finds the function and line in any program.
 //! - [`monitor`] samples processes or the whole system for as long as the user wants; (`files`) has
-//!   the sampled files, (`processes`) the processes that ran before, (`period`) draws the time to the
-//!   next sample, (`tick`) is the clock that costs least, and (`control`) changes open events.
+//!   the sampled files, (`processes`) the processes that ran before, (`period`) draws the time to
+//!   the next sample, (`tick`) is the clock that costs least, and (`control`) changes open events.
 //! - [`program_copy`] has the parts of a program that lead from addresses to blocks.
 //! - [`perf_data`] reads samples and branch stacks from files of `perf record`, and
 //!   [`pre_aggregated`] reads branches from BOLT's text. [`instruction`] tells calls, returns, and

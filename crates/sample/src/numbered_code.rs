@@ -3,8 +3,8 @@
 //! `holloway optimize` links a program again with the numbers of its instructions as debug
 //! locations (`holloway_weave`, `early/numbers.rs`): a line is the number of an instruction in its
 //! function. Frames of inlined calls have the numbers of the calls. The code is that of the plain
-//! program, and [`CodePair`] checks that: LLVM's decisions hardly depend on debug information, but a
-//! few instructions may differ.
+//! program, and [`CodePair`] checks that: LLVM's decisions hardly depend on debug information, but
+//! a few instructions may differ.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -2,13 +2,14 @@
 //!
 //! The kernel interrupts each busy processor at a fixed rate (`CONFIG_HZ`, mostly 250 or 1,000), to
 //! account for CPU time. A tracepoint in this interrupt takes the sample. So a sample needs no
-//! interrupt of its own. In a virtual machine, an interrupt takes about 35 µs, and the sample itself
-//! less than 1 µs. An idle processor has no tick, so nothing wakes it.
+//! interrupt of its own. In a virtual machine, an interrupt takes about 35 µs, and the sample
+//! itself less than 1 µs. An idle processor has no tick, so nothing wakes it.
 //!
 //! The tracepoint is `timer:hrtimer_expire_entry`, filtered by the function of the tick. It lies in
-//! the kernel, so the sample has the user's registers instead of an address. If the tick interrupted
-//! a system call, they are those of the instruction `syscall`, which copies the address behind it to
-//! `rcx`, and the flags to `r11`. Such samples are dropped: they are time in the kernel.
+//! the kernel, so the sample has the user's registers instead of an address. If the tick
+//! interrupted a system call, they are those of the instruction `syscall`, which copies the address
+//! behind it to `rcx`, and the flags to `r11`. Such samples are dropped: they are time in the
+//! kernel.
 //!
 //! Limits:
 //! - It needs root and Linux 6.3, for a filter by the name of a function.

@@ -2,8 +2,8 @@
 
 /// In `sample_type`: address, process, time, branch stack.
 const SAMPLE_TYPE: u64 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 11;
-/// Flags of the event: mappings, names, tasks, mappings with file, names at an exec, and the process
-/// and time in each record.
+/// Flags of the event: mappings, names, tasks, mappings with file, names at an exec, and the
+/// process and time in each record.
 const FLAGS: u64 = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23 | 1 << 24;
 /// Length of the head of a file.
 const HEAD: u64 = 104;

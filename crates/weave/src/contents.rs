@@ -1,9 +1,9 @@
 //! The contents of blocks in builds for training: a hash of each block's instructions, and the
-//! functions that it calls. By these, the counts of a plan find their blocks again after a change of
-//! the program.
+//! functions that it calls. By these, the counts of a plan find their blocks again after a change
+//! of the program.
 //!
-//! The hash has the operation of each instruction and the predicate of each comparison. Operands are
-//! left out, so that a renumbered variable or a new constant changes no hash.
+//! The hash has the operation of each instruction and the predicate of each comparison. Operands
+//! are left out, so that a renumbered variable or a new constant changes no hash.
 
 use holloway_format::map::hash_of_words;
 use holloway_format::{BlockContent, Text};

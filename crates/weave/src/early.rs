@@ -1,6 +1,6 @@
-//! Builds from bitcode that no optimizer has seen: a plain build, a build that profiles the graph of
-//! the source ([`branch_on_conditions`]), a build for training, and a build that uses the counts of
-//! training.
+//! Builds from bitcode that no optimizer has seen: a plain build, a build that profiles the graph
+//! of the source ([`branch_on_conditions`]), a build for training, and a build that uses the counts
+//! of training.
 //!
 //! The counts come from probes before the optimizer, and the optimizer uses them as LLVM uses the
 //! counts of `-fprofile-generate`. So training and optimized build must agree about the code at

@@ -1,12 +1,12 @@
 //! Finds the facts about blocks that advice for people needs: which blocks allocate memory, which
 //! loops wait for another thread, and which loops go through memory byte by byte.
 //!
-//! - *Allocates*: a direct call of an allocator, by its name ([`allocates`]). Calls through pointers
-//!   are not found.
+//! - *Allocates*: a direct call of an allocator, by its name ([`allocates`]). Calls through
+//!   pointers are not found.
 //! - *Waits*: an innermost loop that neither stores nor calls anything, except hints to wait
 //!   ([`is_wait`]). It reads the same memory with a volatile or atomic load, and no other memory in
-//!   each turn, or it has a hint. With a hint, the loop may read other memory, too, and try to take a
-//!   lock: it may have atomic operations.
+//!   each turn, or it has a hint. With a hint, the loop may read other memory, too, and try to take
+//!   a lock: it may have atomic operations.
 //! - *Bytes*: an innermost loop without calls that loads or stores single bytes, at addresses that
 //!   grow or shrink by one for each of them. If the optimizer unrolled the loop n times, it has n
 //!   accesses and a stride of n, at n addresses next to one another. A vectorized loop accesses
@@ -52,8 +52,8 @@ const ALLOCATOR_PARTS: [&str; 6] = [
     "5alloc3fmt6format",
 ];
 
-/// Parts of the names of functions that do not allocate, although a part of [`ALLOCATOR_PARTS`] is in
-/// their names.
+/// Parts of the names of functions that do not allocate, although a part of [`ALLOCATOR_PARTS`] is
+/// in their names.
 const OTHER_PARTS: [&str; 6] = [
     "deallocate",
     "4drop",
@@ -215,8 +215,8 @@ fn is_harmless(call: Instruction<'_>) -> bool {
     call.intrinsic().is_some_and(|name| !writes(&name))
 }
 
-/// The first access of a loop to single bytes that are next to one another. `None` if there is none,
-/// or if the loop calls something.
+/// The first access of a loop to single bytes that are next to one another. `None` if there is
+/// none, or if the loop calls something.
 fn byte_access<'m>(
     instructions: &[Instruction<'m>],
     accesses: &LoopAccesses<'_, 'm>,

@@ -129,8 +129,8 @@ pub fn image_object(
     object.write()
 }
 
-/// Builds the object that carries a program's recipe in a section that is not loaded. The object has
-/// a note, too: linkers keep notes, and so the section that the note refers to.
+/// Builds the object that carries a program's recipe in a section that is not loaded. The object
+/// has a note, too: linkers keep notes, and so the section that the note refers to.
 ///
 /// # Errors
 /// If the recipe is too large for an object file (4 GiB).

@@ -8,8 +8,8 @@
 //! - *Induction*: each iteration adds the same constant to the address.
 //! - *Chain*: the loop walks along a list. Each iteration loads the pointer to the next node from
 //!   the current node. The paper prefetches the next node.
-//! - *Field*: the address comes from a member of a list's node. The paper prefetches what the member
-//!   of the next node points to (its Fig. 10).
+//! - *Field*: the address comes from a member of a list's node. The paper prefetches what the
+//!   member of the next node points to (its Fig. 10).
 //! - *Outer*: in each iteration of the loop around the innermost one, the address takes the same
 //!   steps, shifted by a constant. The paper prefetches for the next iteration of the outer loop
 //!   (its Fig. 9).
@@ -19,9 +19,9 @@
 //! - *Geometric*: each iteration multiplies the index by a constant (the paper's Fig. 8).
 //!
 //! All other loads are ignored. If a variable is in memory (a member, or any variable of
-//! unoptimized code), only the stores inside the loop are considered, and casts are assumed to keep the
-//! number. So a shape is a guess, good enough for advice and for a prefetch, which cannot fault.
-//! [`LoopAccesses::exact_stride`] guesses nothing. Cost: a few steps per load.
+//! unoptimized code), only the stores inside the loop are considered, and casts are assumed to keep
+//! the number. So a shape is a guess, good enough for advice and for a prefetch, which cannot
+//! fault. [`LoopAccesses::exact_stride`] guesses nothing. Cost: a few steps per load.
 
 mod accesses;
 mod rows;
@@ -94,8 +94,8 @@ pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
     loads
 }
 
-/// The place of a load. The optimizer may have joined the lines of several loads, and left none: then
-/// the place of the address that it loads from.
+/// The place of a load. The optimizer may have joined the lines of several loads, and left none:
+/// then the place of the address that it loads from.
 pub(crate) fn location(load: Instruction<'_>) -> Option<Location<'_>> {
     let address = load.value().operand(0).as_instruction();
     let instructions = [Some(load), address].into_iter().flatten();

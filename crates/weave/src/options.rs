@@ -104,8 +104,8 @@ pub enum EarlyBuild {
     Source,
     /// Probes go in before the optimizer, so that they count what the source does.
     Training,
-    /// The plan's early counts become branch weights before the optimizer, and its late counts after
-    /// it. Probes, if wanted, go in after the optimizer.
+    /// The plan's early counts become branch weights before the optimizer, and its late counts
+    /// after it. Probes, if wanted, go in after the optimizer.
     Optimized(Plan),
 }
 

@@ -1,17 +1,18 @@
-//! Inserts prefetches for the loads that a plan names (Perelman, Chilimbi, Calder 2005, section 5.4;
-//! Ainsworth and Jones 2017 for loads through an index).
+//! Inserts prefetches for the loads that a plan names (Perelman, Chilimbi, Calder 2005, section
+//! 5.4; Ainsworth and Jones 2017 for loads through an index).
 //!
-//! A prefetch instruction never faults, so its address need not be valid. The new address is computed
-//! from the load's shape ([`loads`](crate::loads)), for an iteration some turns ahead:
+//! A prefetch instruction never faults, so its address need not be valid. The new address is
+//! computed from the load's shape ([`loads`](crate::loads)), for an iteration some turns ahead:
 //!
-//! - *Induction*, *outer*, *geometric* (with a factor that is a power of two): from the address of this
-//!   iteration. This needs arithmetic only. What an element of a geometric walk points to is not
-//!   prefetched, because the element would have to be loaded first.
-//! - *Chain*, *field*: the next node. If each iteration loads the pointer to it, the pointer is loaded
-//!   once more, when the iteration begins. Otherwise, the prefetch follows the program's own load.
-//! - *Through*: the index must be loaded from an element ahead, and this load could fault. So the code
-//!   loads it only if the loop certainly reaches that element, and otherwise loads the element of this
-//!   iteration again:
+//! - *Induction*, *outer*, *geometric* (with a factor that is a power of two): from the address of
+//!   this iteration. This needs arithmetic only. What an element of a geometric walk points to is
+//!   not prefetched, because the element would have to be loaded first.
+//! - *Chain*, *field*: the next node. If each iteration loads the pointer to it, the pointer is
+//!   loaded once more, when the iteration begins. Otherwise, the prefetch follows the program's own
+//!   load.
+//! - *Through*: the index must be loaded from an element ahead, and this load could fault. So the
+//!   code loads it only if the loop certainly reaches that element, and otherwise loads the element
+//!   of this iteration again:
 //!
 //! ```text
 //! s += b[a[i]];        ok    = n - i > distance
@@ -21,16 +22,16 @@
 //! ```
 //! The loop certainly reaches the element if all of this holds:
 //!
-//! - It has one exit, which compares a counter with a number that does not change or only grows, and
-//!   one back edge.
+//! - It has one exit, which compares a counter with a number that does not change or only grows,
+//!   and one back edge.
 //! - Nothing in it may leave it or wait for another thread: calls that may not return, atomic and
 //!   volatile accesses, and inline assembly.
 //! - Each iteration loads an element, from an address that grows by a constant in registers.
 //!
 //! Loads in rows look ahead into later rows ([`rows`]).
 //! Loads through an index in other loops get no prefetch. A nest of loops with the shape *outer* is
-//! prefetched through its index where possible, because the line of the outer loop's next iteration is
-//! often the present one.
+//! prefetched through its index where possible, because the line of the outer loop's next iteration
+//! is often the present one.
 
 mod addresses;
 mod memory;
@@ -54,8 +55,8 @@ use crate::selection::functions_with_code;
 /// Bytes of a cache line.
 const LINE: i64 = 64;
 
-/// Inserts the prefetches of a plan. `find` returns those of a function, by linkage name. Returns the
-/// number of prefetches.
+/// Inserts the prefetches of a plan. `find` returns those of a function, by linkage name. Returns
+/// the number of prefetches.
 pub(crate) fn insert<'p>(
     module: &mut Module<'_>,
     find: impl Fn(&str) -> &'p [PrefetchPlan],
@@ -191,8 +192,8 @@ fn turns(load: Instruction<'_>, wanted: &[PrefetchPlan]) -> Option<i64> {
     Some(turns.into())
 }
 
-/// Prefetches that fetch the same line: what the address is computed from, and the number of the line
-/// after that.
+/// Prefetches that fetch the same line: what the address is computed from, and the number of the
+/// line after that.
 type LineKey<'m> = (Value<'m>, i64);
 
 /// Inserts prefetches for the loads of one loop. All checks come before the first new instruction.
@@ -272,8 +273,9 @@ impl<'m> Inserter<'_, 'm> {
         Some(())
     }
 
-    /// Prefetches the next node of the list that the loop walks: at the beginning of each iteration,
-    /// or after each load of a pointer to the next node. `pointer` is the pointer's place in a node.
+    /// Prefetches the next node of the list that the loop walks: at the beginning of each
+    /// iteration, or after each load of a pointer to the next node. `pointer` is the pointer's
+    /// place in a node.
     fn next_nodes(
         &self,
         load: Instruction<'m>,

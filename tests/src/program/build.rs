@@ -53,8 +53,8 @@ impl Program {
         })
     }
 
-    /// Builds a C or C++ program that carries its bitcode. Its shared objects are plain. The program
-    /// must be built for this machine and glibc.
+    /// Builds a C or C++ program that carries its bitcode. Its shared objects are plain. The
+    /// program must be built for this machine and glibc.
     ///
     /// # Errors
     /// If the build fails.

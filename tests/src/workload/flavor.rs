@@ -93,8 +93,8 @@ impl Flavor {
         folder.join("peer.profdata")
     }
 
-    /// The name of the objects. All other of Holloway's flavors share objects, because they differ only
-    /// in the link.
+    /// The name of the objects. All other of Holloway's flavors share objects, because they differ
+    /// only in the link.
     pub(super) fn compiled(self) -> &'static str {
         match self {
             Self::Native | Self::Embedded | Self::Peer | Self::PeerOptimized => self.name(),

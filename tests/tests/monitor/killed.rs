@@ -1,5 +1,5 @@
-//! Kills monitors, programs, and managers with SIGKILL at random moments. At most the samples of the
-//! last 10 seconds may be lost, and no stored profile.
+//! Kills monitors, programs, and managers with SIGKILL at random moments. At most the samples of
+//! the last 10 seconds may be lost, and no stored profile.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

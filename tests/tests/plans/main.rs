@@ -1,9 +1,9 @@
 //! Optimizes programs by their own plans, by those of other inputs, and by random plans. With any
 //! plan, a program must do what it does without one.
 //!
-//! `cargo xtask campaign` tests all C and C++ programs of tests/programs that succeed, at all levels.
-//! Otherwise, programs with unusual control flow are tested, each at one level. `HOLLOWAY_SOAK=N`
-//! tests N random programs of each sort.
+//! `cargo xtask campaign` tests all C and C++ programs of tests/programs that succeed, at all
+//! levels. Otherwise, programs with unusual control flow are tested, each at one level.
+//! `HOLLOWAY_SOAK=N` tests N random programs of each sort.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod modules;

@@ -100,8 +100,8 @@ fn check(name: &str, planted: &str) -> Result<Vec<Row>> {
     Ok(good.into_iter().map(|(_, row)| row).collect())
 }
 
-/// Builds a program and runs it until [`GOOD_RUNS`] runs pass, with default bursts and with frequent
-/// bursts each. Returns the numbers of these runs, and what `judge` returned.
+/// Builds a program and runs it until [`GOOD_RUNS`] runs pass, with default bursts and with
+/// frequent bursts each. Returns the numbers of these runs, and what `judge` returned.
 fn good_runs<T>(
     name: &str,
     folder: &Path,

@@ -155,8 +155,8 @@ pub(crate) fn record(
 }
 
 /// Runs the commands of one run of an executable with its small input under callgrind. The files of
-/// callgrind are beside the executable and have `label` in their names. `options` are further options
-/// of callgrind.
+/// callgrind are beside the executable and have `label` in their names. `options` are further
+/// options of callgrind.
 ///
 /// # Errors
 /// If valgrind is missing, or if a command fails.

@@ -1,4 +1,5 @@
-//! The builds of a large program: by the compiler alone, by its own counts, by BOLT, and by Holloway.
+//! The builds of a large program: by the compiler alone, by its own counts, by BOLT, and by
+//! Holloway.
 
 use super::programs::{Program, Scale, Sources};
 use super::steps::{Step, Steps};
@@ -167,8 +168,8 @@ impl Builder<'_> {
         })
     }
 
-    /// The steps of cargo-pgo: a build with the compiler's counters, a run, merging the counts, and a
-    /// build with them.
+    /// The steps of cargo-pgo: a build with the compiler's counters, a run, merging the counts, and
+    /// a build with them.
     fn compiler_optimized(&self, name: &'static str, lto: Lto) -> Result<Build> {
         let mut steps = self.steps("pgo", lto)?;
         let raw = self.folder.join(format!("raw-{}", lto.name()));
@@ -277,8 +278,8 @@ impl Builder<'_> {
 /// The parts of a plan that begin with a line of one word, in their order.
 const PARTS: [&str; 4] = ["late", "order", "prefetches", "end"];
 
-/// A plan with its counts and the named parts, and without marks of unpredictable branches: `holloway
-/// optimize` keeps these by measured time only.
+/// A plan with its counts and the named parts, and without marks of unpredictable branches:
+/// `holloway optimize` keeps these by measured time only.
 fn plan_text(text: &str, parts: &[&str]) -> String {
     let mut is_kept = true;
     let mut kept = String::new();

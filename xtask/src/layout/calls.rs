@@ -1,8 +1,8 @@
 //! Counts the calls of a program in the traces of its threads.
 //!
 //! A path map does not contain calls, but a trace contains the beginning and the end of each
-//! activation. The caller is the activation below the new activation. If the caller is not woven, it
-//! is the next woven caller.
+//! activation. The caller is the activation below the new activation. If the caller is not woven,
+//! it is the next woven caller.
 
 use holloway_analysis::layout::{Call, CallGraph, CalledFunction, code_bytes};
 use holloway_analysis::trace::Trace;

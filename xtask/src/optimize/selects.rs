@@ -1,5 +1,5 @@
-//! Measures what the branch of a binary search becomes: a select if its keys are random, a branch if
-//! they come in turn. The third table of the study.
+//! Measures what the branch of a binary search becomes: a select if its keys are random, a branch
+//! if they come in turn. The third table of the study.
 
 use crate::bench::Samples;
 use anyhow::{Context, Result, ensure};

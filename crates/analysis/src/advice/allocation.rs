@@ -1,7 +1,7 @@
 //! An allocation in at least half of a loop's iterations, or of a function's calls.
 //!
-//! The weaver finds the calls of allocators ([`FactKind::Allocates`]). Calls in wrappers of allocators
-//! are left out ([`is_glue`]), because the path profile does not know their callers.
+//! The weaver finds the calls of allocators ([`FactKind::Allocates`]). Calls in wrappers of
+//! allocators are left out ([`is_glue`]), because the path profile does not know their callers.
 //!
 //! Bound: [`ALLOCATION`] for each call.
 

@@ -10,9 +10,9 @@
 //! real program may wait for memory, which the model does not know. Then the share of a bound is
 //! too large.
 //!
-//! The model's processor executes four instructions per cycle when it does not wait, as processors of
-//! the last ten years can. With fewer, a misprediction would cost the time of fewer instructions, and
-//! its share would be smaller.
+//! The model's processor executes four instructions per cycle when it does not wait, as processors
+//! of the last ten years can. With fewer, a misprediction would cost the time of fewer
+//! instructions, and its share would be smaller.
 
 use holloway_format::{Count, FactKind};
 

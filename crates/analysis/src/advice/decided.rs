@@ -47,7 +47,8 @@ pub struct Decided {
     pub outcomes: Vec<Count>,
     /// Number of paths with both decisions.
     pub paths: u64,
-    /// Whether the later branch belongs to another function than the earlier one, which was inlined.
+    /// Whether the later branch belongs to another function than the earlier one, which was
+    /// inlined.
     pub in_callee: bool,
 }
 
@@ -174,8 +175,8 @@ fn by_outcome(table: &Table) -> BTreeMap<u32, Count> {
     sums
 }
 
-/// Whether each outcome of the earlier branch goes with one outcome of the later one, all executions
-/// of the later branch come after the earlier one, and several outcomes are not rare.
+/// Whether each outcome of the earlier branch goes with one outcome of the later one, all
+/// executions of the later branch come after the earlier one, and several outcomes are not rare.
 fn decides(table: &Table, executions: Count) -> bool {
     let firsts: BTreeSet<u32> = table.keys().map(|&(first, _)| first).collect();
     let sums = by_outcome(table);

@@ -1,14 +1,15 @@
-//! A decision in a loop that has the same outcome in every iteration of an execution, but not in all
-//! executions. The test can move before the loop (*unswitching*), or the loop can have a version for
-//! each outcome.
+//! A decision in a loop that has the same outcome in every iteration of an execution, but not in
+//! all executions. The test can move before the loop (*unswitching*), or the loop can have a
+//! version for each outcome.
 //!
 //! Evidence: the pairs of consecutive turns in one activation ([`PreviousPaths`]). In every pair
 //! whose second turn comes to the branch, the first turn came to it too, and both had the same
 //! outcome. Several outcomes have at least a hundredth of these pairs. And the loop has at least
 //! `LEAST_TURNS` turns on average, and was executed at least twice.
 //!
-//! If a turn goes around an inner loop, its path ends there. The rest of the turn is another path, and
-//! nothing tells which outcome the turn before had. Such a branch gets no advice for the outer loop.
+//! If a turn goes around an inner loop, its path ends there. The rest of the turn is another path,
+//! and nothing tells which outcome the turn before had. Such a branch gets no advice for the outer
+//! loop.
 //!
 //! [`PreviousPaths`]: crate::branches::PreviousPaths
 //!

@@ -2,8 +2,9 @@
 //!
 //! The rule is that of [`branches`](crate::branches) and [`is_unpredictable`]: at least a fifth of
 //! the executions are expected to be mispredicted, with all the context that the run recorded. Runs
-//! without sequences of paths know less context, so their figures are larger. Copies of a branch, which
-//! the optimizer or an inlined function made, are one piece of advice for each place of a function.
+//! without sequences of paths know less context, so their figures are larger. Copies of a branch,
+//! which the optimizer or an inlined function made, are one piece of advice for each place of a
+//! function.
 //!
 //! Bound: [`MISPREDICTION`] for each expected misprediction.
 
@@ -75,8 +76,8 @@ pub fn find<'a>(
     pieces.collect()
 }
 
-/// A branch of the source: the function, the file and line in the user's code, and the column, which
-/// tells the branches of a line apart.
+/// A branch of the source: the function, the file and line in the user's code, and the column,
+/// which tells the branches of a line apart.
 type LineKey<'a> = (FunctionId, Option<(&'a Text, u32)>, u32);
 
 fn found(branch: &Branch) -> Unpredictable {

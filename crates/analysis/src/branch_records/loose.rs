@@ -2,17 +2,17 @@
 //! stack.
 //!
 //! The code generator may put instructions of a block before the address where the block is known
-//! to start: values of phis, and registers that are saved late. A branch to these instructions lands
-//! in the range of the block before. Control then *falls through* into the block:
+//! to start: values of phis, and registers that are saved late. A branch to these instructions
+//! lands in the range of the block before. Control then *falls through* into the block:
 //!
 //! ```text
 //! blocks   b0 0x10..0x20   b1 0x20..0x30   b2 0x30..0x40, its first instruction at 0x2c
 //! branch   0x1e → 0x2c     b0 → b2
 //! ```
 //!
-//! Control cannot leave the code from 0x2c to 0x30 by a branch that no record has. So the next block
-//! is reached if no record has a branch there. A run that starts at 0x2c begins in b2, too: its
-//! branch shows how control got there.
+//! Control cannot leave the code from 0x2c to 0x30 by a branch that no record has. So the next
+//! block is reached if no record has a branch there. A run that starts at 0x2c begins in b2, too:
+//! its branch shows how control got there.
 
 use std::collections::BTreeSet;
 

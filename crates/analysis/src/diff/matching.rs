@@ -51,8 +51,8 @@ pub(super) struct Matched {
     pub(super) pairing: Pairing,
 }
 
-/// Pairs the groups of two runs, and adds up groups that nothing tells apart. Also returns the groups
-/// of each run without a counterpart.
+/// Pairs the groups of two runs, and adds up groups that nothing tells apart. Also returns the
+/// groups of each run without a counterpart.
 pub(super) fn match_functions(
     groups: &mut Both<Vec<Group<'_>>>,
     name: &dyn Fn(&Function) -> Rc<str>,

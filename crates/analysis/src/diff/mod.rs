@@ -1,12 +1,12 @@
-//! Compares the counts of two runs: which functions and paths ran more often or less often, and what
-//! that costs.
+//! Compares the counts of two runs: which functions and paths ran more often or less often, and
+//! what that costs.
 //!
-//! [`crate::overlap`] compares shares, which are equal if one run does the same work twice as often.
-//! This module compares counts. The cost of a function is the number of instructions that it
+//! [`crate::overlap`] compares shares, which are equal if one run does the same work twice as
+//! often. This module compares counts. The cost of a function is the number of instructions that it
 //! executed. The changes of all functions add up to the change of the run.
 //!
-//! `matching` finds functions that were moved, renamed, or changed. If a function has another graph,
-//! its paths have no counterparts. Only its totals are compared then.
+//! `matching` finds functions that were moved, renamed, or changed. If a function has another
+//! graph, its paths have no counterparts. Only its totals are compared then.
 //!
 //! Cost: linear in counted paths, plus sorting of functions by name.
 
@@ -34,8 +34,8 @@ pub use matching::Pairing;
 pub struct Work {
     /// Times that functions were entered.
     pub calls: Count,
-    /// Executions of paths, or of edges if edges are compared. Paths of several copies of a function
-    /// are added up.
+    /// Executions of paths, or of edges if edges are compared. Paths of several copies of a
+    /// function are added up.
     pub executions: Count,
     /// Different paths or edges that ran.
     pub distinct: u64,
@@ -83,8 +83,8 @@ pub struct FunctionChange {
 }
 
 impl FunctionChange {
-    /// How the function changed. `None` if its counts are equal, or if frames that only one run counts
-    /// may explain all differences.
+    /// How the function changed. `None` if its counts are equal, or if frames that only one run
+    /// counts may explain all differences.
     pub fn trend(&self) -> Option<Trend> {
         if self.by_exits > 0 && self.parts == 0 {
             return None;
@@ -110,8 +110,8 @@ impl FunctionChange {
     }
 
     /// The part of [`change`](Self::change) that comes from the number of calls: the additional
-    /// calls, times the mean cost of a call in the first run. The rest comes from what the calls do.
-    /// `None` if only one run entered the function.
+    /// calls, times the mean cost of a call in the first run. The rest comes from what the calls
+    /// do. `None` if only one run entered the function.
     pub fn by_calls(&self) -> Option<f64> {
         let [a, b] = self.work;
         let [from, to] = [a.calls, b.calls].map(|calls| calls.0 as f64);
@@ -164,8 +164,8 @@ pub struct Diff {
     pub functions: Vec<FunctionChange>,
     /// The paths or edges of functions with equal graphs whose counts differ, largest change first.
     pub parts: Vec<PartChange>,
-    /// Number of differences of paths or edges that are left out, because only one run counts frames
-    /// that were left in calls, and such frames may explain the difference.
+    /// Number of differences of paths or edges that are left out, because only one run counts
+    /// frames that were left in calls, and such frames may explain the difference.
     pub by_exits: u64,
     /// Number of functions with equal graphs whose paths end at different edges in the two builds.
     /// The same route through such a function consists of different paths.

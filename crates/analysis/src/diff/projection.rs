@@ -31,8 +31,8 @@ pub struct Projection {
     pub profile: RunProfile,
     /// By function of the run: its counterpart in the baseline. `None` if there is none.
     pub functions: Vec<Option<Counterpart>>,
-    /// The functions of the baseline whose counts are in `profile`, each with the function of the run
-    /// that has them.
+    /// The functions of the baseline whose counts are in `profile`, each with the function of the
+    /// run that has them.
     pub matches: Vec<(FunctionId, FunctionId)>,
     /// The functions of the baseline of which only the totals are known, in the same form.
     pub changed: Vec<(FunctionId, FunctionId)>,

@@ -2,8 +2,8 @@
 //! after Pettis, Hansen 1990).
 //!
 //! Blocks are joined into chains along the hottest edges (`chains`). The chain of the entry comes
-//! first. The next chain is always the chain with the most executions of edges from or to the placed
-//! chains. *Fluff*, the blocks that never ran, comes last, in its original order.
+//! first. The next chain is always the chain with the most executions of edges from or to the
+//! placed chains. *Fluff*, the blocks that never ran, comes last, in its original order.
 //!
 //! Cost: quadratic in the number of chains that ran.
 

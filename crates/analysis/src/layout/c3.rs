@@ -3,12 +3,11 @@
 //!
 //! At first, each function that ran is a cluster. The functions are visited by falling executed
 //! instructions. The cluster of a function is appended to the cluster of its most frequent caller,
-//! unless the two together have more than [`MAX_CLUSTER`] bytes. So a callee comes after its caller:
-//! calls lead forward.
+//! unless the two together have more than [`MAX_CLUSTER`] bytes. So a callee comes after its
+//! caller: calls lead forward.
 //!
-//! At the end, clusters are sorted by density: executed instructions divided by bytes. Functions that
-//! never ran come last. Of equal functions, the one with the
-//! smaller number comes first.
+//! At the end, clusters are sorted by density: executed instructions divided by bytes. Functions
+//! that never ran come last. Of equal functions, the one with the smaller number comes first.
 //!
 //! Cost: a sort, and a step for each call.
 

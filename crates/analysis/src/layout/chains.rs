@@ -1,9 +1,9 @@
 //! Joins blocks into chains along the hottest edges (Pettis, Hansen 1990: bottom-up positioning).
 //!
-//! At first, each block is a chain. The edges are visited by falling count. An edge joins two chains
-//! if it leads from the last block of one chain to the first block of another. The entry stays
-//! first, so no edge joins a chain to the entry. Edges of equal count are visited by source and
-//! target.
+//! At first, each block is a chain. The edges are visited by falling count. An edge joins two
+//! chains if it leads from the last block of one chain to the first block of another. The entry
+//! stays first, so no edge joins a chain to the entry. Edges of equal count are visited by source
+//! and target.
 //!
 //! Cost: a sort of the edges.
 
@@ -13,8 +13,8 @@ use super::graph::{BlockGraph, Edge};
 
 /// The chains of a graph.
 pub(super) struct Chains {
-    /// The blocks of each chain. Chains are sorted by their first blocks, so chain 0 begins with the
-    /// entry.
+    /// The blocks of each chain. Chains are sorted by their first blocks, so chain 0 begins with
+    /// the entry.
     pub(super) chains: Vec<Vec<usize>>,
     /// By block: its chain.
     pub(super) chain_of: Vec<usize>,

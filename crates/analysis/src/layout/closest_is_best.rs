@@ -1,5 +1,5 @@
-//! Pettis and Hansen's order of functions (1990, section 3), which Morph's editor uses (Zhang et al.
-//! 1997): if two functions call each other often, they are close to each other.
+//! Pettis and Hansen's order of functions (1990, section 3), which Morph's editor uses (Zhang et
+//! al. 1997): if two functions call each other often, they are close to each other.
 //!
 //! At first, each function is a chain. The two chains with the most calls between them are joined,
 //! until no chains with calls are left. There are four ways to join two chains, because each may be

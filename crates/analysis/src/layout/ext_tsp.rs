@@ -9,22 +9,24 @@
 //! a jump backward by d bytes        0.1 × (1 - d / 640), if d < 640
 //! ```
 //! d is the distance from the end of the source to the start of the target. All factors are
-//! multiples of 1 / 51200. So a score is an integer in this unit, and ties are exact on any machine.
+//! multiples of 1 / 51200. So a score is an integer in this unit, and ties are exact on any
+//! machine.
 //!
 //! At first, each block is a chain. Two chains X and Y are merged in the way that raises the score
-//! most, until nothing raises it. Y may follow X, and X may be split at one place: X1 Y X2, Y X2 X1,
-//! or X2 X1 Y. A chain of more than [`MAX_SPLIT`] blocks is not split. At the end, the chain of the
-//! entry comes first, and the others follow by density: executions of their blocks divided by bytes.
+//! most, until nothing raises it. Y may follow X, and X may be split at one place: X1 Y X2, Y X2
+//! X1, or X2 X1 Y. A chain of more than [`MAX_SPLIT`] blocks is not split. At the end, the chain of
+//! the entry comes first, and the others follow by density: executions of their blocks divided by
+//! bytes.
 //!
 //! Differences from the paper and from LLVM:
-//! - The merges are greedy, so the result may score lower than the original order. Then the original
-//!   order stays.
-//! - LLVM merges blocks first that always follow each other, and does not merge chains whose densities
-//!   differ much. We have no such shortcuts.
+//! - The merges are greedy, so the result may score lower than the original order. Then the
+//!   original order stays.
+//! - LLVM merges blocks first that always follow each other, and does not merge chains whose
+//!   densities differ much. We have no such shortcuts.
 //!
-//! Cost: each merge visits all pairs of chains that are joined by an edge that ran, and computes the
-//! gain of the pairs of the merged chain again. A gain takes a step for each edge of the pair; if
-//! the chain may be split, for each place and each edge.
+//! Cost: each merge visits all pairs of chains that are joined by an edge that ran, and computes
+//! the gain of the pairs of the merged chain again. A gain takes a step for each edge of the pair;
+//! if the chain may be split, for each place and each edge.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
@@ -52,8 +54,8 @@ pub fn order(graph: &BlockGraph) -> Vec<usize> {
     }
 }
 
-/// The score of an order, in units of 1 / 51200 executions. Edges from and to blocks that are not in
-/// the order score nothing.
+/// The score of an order, in units of 1 / 51200 executions. Edges from and to blocks that are not
+/// in the order score nothing.
 pub fn score(graph: &BlockGraph, order: &[usize]) -> u128 {
     let mut starts = vec![None; graph.blocks().len()];
     let mut address = 0;
@@ -115,8 +117,8 @@ struct Chain {
     edges: Vec<Edge>,
 }
 
-/// Chains that are being merged. A merged chain takes the lower number of the two. So chain 0 begins
-/// with the entry.
+/// Chains that are being merged. A merged chain takes the lower number of the two. So chain 0
+/// begins with the entry.
 struct Merging<'a> {
     graph: &'a BlockGraph,
     /// By number. A chain that was merged into a lower chain is empty.
@@ -225,8 +227,8 @@ impl<'a> Merging<'a> {
         }
     }
 
-    /// By how much a merge raises the score. `None` if it lowers the score, or if the entry would not
-    /// be first.
+    /// By how much a merge raises the score. `None` if it lowers the score, or if the entry would
+    /// not be first.
     fn gain(&self, between: &[Edge], x: usize, y: usize, form: Form, split: usize) -> Option<u128> {
         let begins_with_y = form == Form::YX2X1;
         let moves_entry = match (x, y) {

@@ -7,8 +7,8 @@
 //!   makes no code for it, except for moves between registers, which the map does not know.
 //! - The exit is no block. Edges of calls that unwind are left out, because no jump takes them.
 //!
-//! The size of a block is 4 bytes for each LLVM instruction. That is roughly the size of x86-64 code,
-//! and the map knows nothing better.
+//! The size of a block is 4 bytes for each LLVM instruction. That is roughly the size of x86-64
+//! code, and the map knows nothing better.
 //!
 //! Cost: linear in blocks and edges.
 

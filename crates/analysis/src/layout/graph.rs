@@ -1,7 +1,7 @@
 //! The blocks of a function as a weighted graph, as far as their order matters.
 //!
-//! Blocks are numbered from 0, in their original order. Block 0 is the entry. Control leaves a block
-//! along its edges. The exit is no block: a block that returns has no edge for it.
+//! Blocks are numbered from 0, in their original order. Block 0 is the entry. Control leaves a
+//! block along its edges. The exit is no block: a block that returns has no edge for it.
 
 use std::collections::BTreeMap;
 

@@ -16,8 +16,8 @@
 //! topologically. It skips preferences that close a cycle.
 //!
 //! The paper does not say in which order the search visits the chains. Ours follows the preferences
-//! of a chain by falling weight, so that it rather skips a weak preference. Without preferences, the
-//! chains stay in the order of their first blocks. Our functions begin with their entry, so the
+//! of a chain by falling weight, so that it rather skips a weak preference. Without preferences,
+//! the chains stay in the order of their first blocks. Our functions begin with their entry, so the
 //! entry's chain is before all others, whatever they prefer.
 //!
 //! Cost: linear in the number of edges, besides sorts.
@@ -95,8 +95,8 @@ fn net(preferences: &[Preference]) -> Vec<Preference> {
 
 /// Sorts chains by preferences. Chain 0 comes first.
 ///
-/// The search appends a chain when all chains after it are appended. So the reverse of the result is
-/// a topological order.
+/// The search appends a chain when all chains after it are appended. So the reverse of the result
+/// is a topological order.
 fn sorted(chains: usize, preferences: &[Preference]) -> Vec<usize> {
     let mut after = vec![Vec::new(); chains];
     for preference in preferences
@@ -242,8 +242,8 @@ mod tests {
 
     #[test]
     fn a_loop_stays_in_one_chain_with_its_branch_backward() {
-        // b0 jumps to the test b2 of a loop with the body b1. Of the two hottest edges, b1 → b2 joins
-        // first, and then b2 → b3. b2 branches back to b1.
+        // b0 jumps to the test b2 of a loop with the body b1. Of the two hottest edges, b1 → b2
+        // joins first, and then b2 → b3. b2 branches back to b1.
         let edges = [(0, 2, 10), (1, 2, 90), (2, 1, 90), (2, 3, 10)];
         check_order(&edges, &[0, 1, 2, 3], 10);
     }

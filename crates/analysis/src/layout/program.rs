@@ -2,9 +2,9 @@
 //!
 //! The path map of a program in training names the direct callees of each block
 //! ([`FunctionMap::contents`](holloway_format::FunctionMap::contents)), and the run has counted the
-//! targets of its indirect calls. A name stands for the function of the caller's module, or else for
-//! the first function of this name. Calls of other functions, such as those of the C library, are
-//! left out.
+//! targets of its indirect calls. A name stands for the function of the caller's module, or else
+//! for the first function of this name. Calls of other functions, such as those of the C library,
+//! are left out.
 //!
 //! Cost: that of the two orders, and a step for each call in the code.
 
@@ -19,8 +19,9 @@ use crate::random::Random;
 use crate::run::{ModuleId, RunProfile};
 
 /// Orders the functions of a program that ran, and returns their linkage names. Of the original
-/// order and the two of [`closest_is_best`] and [`c3`], it is the one with the fewest calls to another
-/// page, and of equal ones, the one with the smallest distance of calls. `name_of` names the targets of indirect calls.
+/// order and the two of [`closest_is_best`] and [`c3`], it is the one with the fewest calls to
+/// another page, and of equal ones, the one with the smallest distance of calls. `name_of` names
+/// the targets of indirect calls.
 pub fn program_order(run: &RunProfile, name_of: impl Fn(CallTarget) -> Text) -> Vec<Text> {
     let graph = call_graph(run, name_of);
     let original = (0..graph.functions().len()).collect();

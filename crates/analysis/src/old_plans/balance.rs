@@ -1,8 +1,8 @@
 //! Divides the flow through new code evenly, where nothing is known about its branches.
 //!
 //! A cheapest flow takes one of the ways that cost the same. The compiler would take the other ways
-//! for cold. So where new blocks are entered from one old block only, and all ways through them lead
-//! to one old block, each branch takes its successors equally often. LLVM does the same
+//! for cold. So where new blocks are entered from one old block only, and all ways through them
+//! lead to one old block, each branch takes its successors equally often. LLVM does the same
 //! (`rebalanceUnknownSubgraphs`).
 //!
 //! ```text
@@ -12,8 +12,8 @@
 
 use holloway_format::{Count, FunctionCode};
 
-/// Balances the counts of new edges. `blocks` has the counts of old blocks, and `unchanged` those of
-/// unchanged edges.
+/// Balances the counts of new edges. `blocks` has the counts of old blocks, and `unchanged` those
+/// of unchanged edges.
 pub(super) fn balance(
     code: &FunctionCode,
     blocks: &[Option<u64>],
@@ -58,8 +58,8 @@ struct Graph<'a> {
 }
 
 impl Graph<'_> {
-    /// The new blocks that the edges `first` of `start` lead to, in topological order. `None` if they
-    /// have another entry, a cycle, or lead to several old blocks.
+    /// The new blocks that the edges `first` of `start` lead to, in topological order. `None` if
+    /// they have another entry, a cycle, or lead to several old blocks.
     fn region(&self, start: usize, first: &[usize]) -> Option<Vec<usize>> {
         let mut end = None;
         let mut waiting = first.to_vec();

@@ -1,16 +1,17 @@
 //! Finds the blocks of a function again after the function has changed.
 //!
-//! A block has counterparts at several levels of certainty, as in Ayupov, Panchenko, Pupyrev, "Stale
-//! Profile Matching" (CC 2024). A block that is matched stays matched.
+//! A block has counterparts at several levels of certainty, as in Ayupov, Panchenko, Pupyrev,
+//! "Stale Profile Matching" (CC 2024). A block that is matched stays matched.
 //!
 //! 1. Entry and exit.
 //! 2. The only block with this content and with neighbors of these contents.
-//! 3. Call sites: the longest common subsequence of the called functions, in the order of the blocks.
+//! 3. Call sites: the longest common subsequence of the called functions, in the order of the
+//!    blocks.
 //! 4. The only block with this content.
 //!
-//! The content of a block is its hash and its callees. After each level, matches spread along edges:
-//! to the only neighbor with this content, and to the neighbor with this content at the same place of
-//! an equal branch. At the end, the only neighbors that remain are matched, too.
+//! The content of a block is its hash and its callees. After each level, matches spread along
+//! edges: to the only neighbor with this content, and to the neighbor with this content at the same
+//! place of an equal branch. At the end, the only neighbors that remain are matched, too.
 //!
 //! ```text
 //! old   a → b → c → exit        a and c are found by their contents, x has no counterpart,

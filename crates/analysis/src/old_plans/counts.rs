@@ -2,8 +2,8 @@
 //!
 //! An edge is unchanged if its ends have counterparts, and an edge connects these. It keeps its
 //! count. The other edges get the cheapest flow that agrees with the counts of unchanged edges and
-//! of blocks with counterparts ([`holloway_flow::inference`]). For that, a block of its own stands in
-//! the middle of each unchanged edge. Where several flows fit, `balance` chooses.
+//! of blocks with counterparts ([`holloway_flow::inference`]). For that, a block of its own stands
+//! in the middle of each unchanged edge. Where several flows fit, `balance` chooses.
 
 use holloway_flow::inference::{Inferred, Measure, infer};
 use holloway_flow::{BlockId, Cfg, Edge, EdgeKind};
@@ -123,8 +123,8 @@ fn unchanged_edges(
     unchanged
 }
 
-/// The count of each edge: its own, if it is unchanged, else that of a flow that fits. `None` if the
-/// code is no graph.
+/// The count of each edge: its own, if it is unchanged, else that of a flow that fits. `None` if
+/// the code is no graph.
 fn fitting_flow(
     code: &FunctionCode,
     blocks: &[Option<u64>],

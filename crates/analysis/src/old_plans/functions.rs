@@ -4,12 +4,13 @@
 //!
 //! 1. Equal names and graphs.
 //! 2. Equal stable names, graphs, and code, or at least equal stable names and graphs.
-//! 3. Equal graphs and code under another name: the function was renamed. The old name must be gone,
-//!    and small functions are left out, because many look alike.
+//! 3. Equal graphs and code under another name: the function was renamed. The old name must be
+//!    gone, and small functions are left out, because many look alike.
 //! 4. Equal stable names: the code has changed.
 //!
-//! Only unambiguous functions are paired, with one exception: instances of one generic function have
-//! equal stable names. Of these, the most similar are paired, if each is the other's only best match.
+//! Only unambiguous functions are paired, with one exception: instances of one generic function
+//! have equal stable names. Of these, the most similar are paired, if each is the other's only best
+//! match.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -23,7 +23,8 @@ pub(super) struct ProgramFunction {
     pub(super) code: Option<FunctionCode>,
     /// The number of indirect calls. `None` if it is unknown.
     pub(super) indirect_calls: Option<usize>,
-    /// The number of memory operations whose size the compiler does not know. `None` if it is unknown.
+    /// The number of memory operations whose size the compiler does not know. `None` if it is
+    /// unknown.
     pub(super) sized_operations: Option<usize>,
 }
 

@@ -1,10 +1,10 @@
 //! The functions that are provably the same as when the plan was made, with all code that may be
 //! inlined into them.
 //!
-//! Targets, unpredictable branches, late counts, and loads to prefetch name places in the code. They
-//! are kept only where these places are certainly the same: where the function and the functions
-//! that it calls, directly or not, have the code that was counted. For loads, their lines must be the
-//! same, too. Functions that never ran have no places.
+//! Targets, unpredictable branches, late counts, and loads to prefetch name places in the code.
+//! They are kept only where these places are certainly the same: where the function and the
+//! functions that it calls, directly or not, have the code that was counted. For loads, their lines
+//! must be the same, too. Functions that never ran have no places.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! Finds differences that frames left in calls may explain, because only one of two runs counts them.
+//! Finds differences that frames left in calls may explain, because only one of two runs counts
+//! them.
 
 use holloway_abi::Unit;
 use holloway_flow::PathId;

@@ -103,8 +103,8 @@ pub struct HotSpots {
     pub hot_spots: Vec<HotSpot>,
     /// The changes of the mode, each with the number of branches that the thread had executed.
     pub changes: Vec<(Count, ModeChange)>,
-    /// The entries of known hot spots, each with the number of branches that the thread had executed
-    /// when the entry was found.
+    /// The entries of known hot spots, each with the number of branches that the thread had
+    /// executed when the entry was found.
     pub entered: Vec<(Count, HotSpotId)>,
     /// All executions of the stream.
     pub all: Executed,

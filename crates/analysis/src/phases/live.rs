@@ -5,9 +5,9 @@
 //! looked up when the word first occurs. All branches of the image have their site from the start,
 //! because later paths may run any of them.
 //!
-//! The result equals that of [`HotSpotDetector`] on the finished trace of the same words, except for
-//! the numbers of the branches. The ring of a thread that ended may go to another thread: then a new
-//! detector starts.
+//! The result equals that of [`HotSpotDetector`] on the finished trace of the same words, except
+//! for the numbers of the branches. The ring of a thread that ended may go to another thread: then
+//! a new detector starts.
 //!
 //! Cost: the detector, and a load for each path. Memory is bounded: 8 bytes of address space for
 //! each possible word, as for [`Words`], a table of at most [`MAX_TABLE`] branches and those of one

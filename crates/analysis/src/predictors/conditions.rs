@@ -64,8 +64,8 @@ impl Conditions {
                     not_taken: (link + 1 == links).then_some(pair[1]),
                 });
             }
-            // Later code moves back by the instructions that the chain adds. Real addresses stay: the
-            // chain takes the first bytes of its block.
+            // Later code moves back by the instructions that the chain adds. Real addresses stay:
+            // the chain takes the first bytes of its block.
             if site.address_kind == AddressKind::Synthetic {
                 added += (links as u64).saturating_sub(1);
             }

@@ -1,5 +1,5 @@
-//! Models of the branch predictors of processors. All have about 64 KiB of tables for conditions, as
-//! in the championships of branch prediction, so that their figures compare designs, not sizes.
+//! Models of the branch predictors of processors. All have about 64 KiB of tables for conditions,
+//! as in the championships of branch prediction, so that their figures compare designs, not sizes.
 //!
 //! - *bimodal*: a two-bit counter for each address (Smith 1981)
 //! - *gshare*: two-bit counters, indexed with the address and 18 outcomes (McFarling 1993)
@@ -12,8 +12,8 @@
 //! last targets and outcomes.
 //!
 //! The predictors see woven code only, and synthetic addresses where real ones are unknown. Real
-//! predictors see other branches too, are larger or smaller, and are not published. The figures rank
-//! branches and paths; they do not predict what a processor counts.
+//! predictors see other branches too, are larger or smaller, and are not published. The figures
+//! rank branches and paths; they do not predict what a processor counts.
 
 use super::tage::Tage;
 

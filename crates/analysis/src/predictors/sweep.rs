@@ -3,7 +3,8 @@
 //! The result equals that of a [`SchemeSimulator`](super::schemes::SchemeSimulator) for each scheme
 //! and interval. They share most of their state:
 //!
-//! - No dump removes an entry. So which condition an entry belongs to depends on the addresses only.
+//! - No dump removes an entry. So which condition an entry belongs to depends on the addresses
+//!   only.
 //! - A dump leaves the two-bit counters as they are. So one counter serves all intervals.
 //! - A marked register is a dirty register with a mark: it has the same outcomes, and it is dirty
 //!   if it is not new. So one marked register for each interval serves all three schemes.

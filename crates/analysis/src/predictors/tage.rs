@@ -9,14 +9,14 @@
 //! Deviations from the paper:
 //!
 //! - The history is hashed by multiplication, not folded into shift registers of 8 to 12 bits. In a
-//!   loop with n branches, the outcomes of one branch are n bits apart. Where n divides the width of
-//!   a register, these outcomes meet in the same few bits, and different histories get the same
+//!   loop with n branches, the outcomes of one branch are n bits apart. Where n divides the width
+//!   of a register, these outcomes meet in the same few bits, and different histories get the same
 //!   index and tag. The history of the path, which hardware adds, separates them only in part. An
-//!   example is a branch that is taken in every eighth turn of a loop, beside a random branch and two
-//!   that are always taken: with 1,024 entries in each table, the folded TAGE mispredicts it in
-//!   12.4 % of the turns, as if it knew nothing of the period. The hashed TAGE mispredicts 9.5 %, and
-//!   4.0 % with the 4,096 entries of this model; the rest is for lack of entries, because each turn
-//!   of the random branch doubles the histories.
+//!   example is a branch that is taken in every eighth turn of a loop, beside a random branch and
+//!   two that are always taken: with 1,024 entries in each table, the folded TAGE mispredicts it in
+//!   12.4 % of the turns, as if it knew nothing of the period. The hashed TAGE mispredicts 9.5 %,
+//!   and 4.0 % with the 4,096 entries of this model; the rest is for lack of entries, because each
+//!   turn of the random branch doubles the histories.
 //! - Usefulness is halved, instead of clearing its upper and its lower bit by turns.
 //!
 //! Cost: for each branch and table, a multiplication and a look-up.

@@ -189,7 +189,8 @@ pub(super) fn burst_factor(path: &TimedPath, base: Cycles) -> f64 {
 pub(super) struct Evidence {
     /// Sum of the base times of the remaining samples.
     pub(super) base: f64,
-    /// The base times and the probes of the remaining samples: the time that an interruption may hit.
+    /// The base times and the probes of the remaining samples: the time that an interruption may
+    /// hit.
     pub(super) exposure: f64,
     /// Their time above the base.
     pub(super) sum: f64,

@@ -3,14 +3,15 @@
 //!
 //! The rule prefetches each load on the path whose next address is predictable, for the next turn
 //! of the loop or the turn after it. The weaver finds such loads ([`LoadShape`]). The processor
-//! predicts constant strides itself, but neither linked lists nor data that their nodes point to. So
-//! lists come first, then data behind pointers and indices that are multiplied, and then large
-//! strides. A stride is left out if it is so small that the load of the turn after next is mostly in
-//! the same cache line ([`LINE`]).
+//! predicts constant strides itself, but neither linked lists nor data that their nodes point to.
+//! So lists come first, then data behind pointers and indices that are multiplied, and then large
+//! strides. A stride is left out if it is so small that the load of the turn after next is mostly
+//! in the same cache line ([`LINE`]).
 //!
 //! Only paths that cache misses may slow get advice: at least half of the net variation must be in
-//! samples that took at least [`MISS`] cycles more than the base time, and not longer than misses of
-//! all these loads take ([`LONGEST_MISS`]). What takes longer is rarely a miss ([`is_interrupted`]).
+//! samples that took at least [`MISS`] cycles more than the base time, and not longer than misses
+//! of all these loads take ([`LONGEST_MISS`]). What takes longer is rarely a miss
+//! ([`is_interrupted`]).
 
 use holloway_flow::{BlockId, Dominators, Loops, PathId};
 use holloway_format::{Cycles, Load, LoadShape};
@@ -93,8 +94,9 @@ pub fn prefetches(function: &Function, path: &RankedPath, ranking: &Ranking) -> 
 /// code, and always wait: half of their samples take at least [`MISS`] cycles more than they have
 /// instructions. The paper's rule does not find the latter, whose base time contains the misses.
 ///
-/// Of these paths, all loads are returned, with two exceptions: those whose addresses grow by a small
-/// constant, which the processor predicts itself, and those in loops that end after a few iterations.
+/// Of these paths, all loads are returned, with two exceptions: those whose addresses grow by a
+/// small constant, which the processor predicts itself, and those in loops that end after a few
+/// iterations.
 pub fn waiting_loads(
     function: &Function,
     path: &RankedPath,

@@ -12,11 +12,11 @@
 //! Sharing thus does not explain time beyond twice the base time, but interruptions may. The
 //! [`Evidence`] already leaves out as many samples as interruptions probably hit. The same quantile
 //! of the other paths' losses, counting only time beyond twice the base time, estimates what the
-//! remaining interruptions cost. These losses are relative to the exposure: an interruption may also
-//! hit the probes of a sample. If there is no other path, this estimate is [`MIN_LOSS`].
+//! remaining interruptions cost. These losses are relative to the exposure: an interruption may
+//! also hit the probes of a sample. If there is no other path, this estimate is [`MIN_LOSS`].
 //!
-//! A path's net variation is certain if it exceeds the first estimate for the base time and the second
-//! for the probes, or if its part beyond twice the base time exceeds the second.
+//! A path's net variation is certain if it exceeds the first estimate for the base time and the
+//! second for the probes, or if its part beyond twice the base time exceeds the second.
 //!
 //! Cost: sorting the paths, and a binary search for each path.
 

@@ -1,5 +1,5 @@
-//! The contents of blocks: what their instructions do, and which functions they call. Only builds for
-//! training have them.
+//! The contents of blocks: what their instructions do, and which functions they call. Only builds
+//! for training have them.
 //!
 //! In a function's record, the list comes after the leaks. The records of earlier versions end
 //! before it.
@@ -7,9 +7,9 @@
 //! list of contents, one for each block: 4 bytes hash  list of strings
 //!                                       v indirect calls  v sized operations
 //! ```
-//! Example: the entry block of an empty function calls the function with string 7, and copies memory
-//! of a size that the compiler does not know. The exit is empty. The record has no loads, selects,
-//! loops, cases, or leaks:
+//! Example: the entry block of an empty function calls the function with string 7, and copies
+//! memory of a size that the compiler does not know. The exit is empty. The record has no loads,
+//! selects, loops, cases, or leaks:
 //! `00  00 00  00  00  02  12 34 56 78 01 07 00 01  00 00 00 00 00 00 00`.
 
 use crate::cursor::Cursor;
@@ -21,8 +21,8 @@ use crate::varint::put;
 /// The content of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockContent {
-    /// A hash of the instructions, without their operands. If the block has several parts, the first
-    /// part has the hash and the callees of the whole block, and the others have none.
+    /// A hash of the instructions, without their operands. If the block has several parts, the
+    /// first part has the hash and the callees of the whole block, and the others have none.
     pub hash: u32,
     /// The linkage names of the functions that the block calls directly, in order.
     pub callees: Vec<Text>,

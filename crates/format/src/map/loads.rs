@@ -49,8 +49,8 @@ pub enum LoadShape {
         /// Stride of the other load, in bytes per turn.
         stride: i64,
     },
-    /// The address comes from a member of a list's node, and a pointer in the node leads to the next
-    /// turn's node: `p->tail->mark` with `p = p->next`.
+    /// The address comes from a member of a list's node, and a pointer in the node leads to the
+    /// next turn's node: `p->tail->mark` with `p = p->next`.
     Field {
         /// Offset in a node of the pointer to the next node.
         offset: i64,

@@ -1,11 +1,12 @@
-//! The code of a function of a plan, as far as it is needed to find the function again after a change.
+//! The code of a function of a plan, as far as it is needed to find the function again after a
+//! change.
 //!
 //! ```text
 //! code 5e91c07a 1f3a9c02 77aa8812+9c0d1e2f 00000000 | 0-1 0-2 1-2
 //! ```
-//! After the word `code` come a hash of the source places, a hash of the instructions of each block,
-//! each followed by a hash of the name of each function that the block calls, and the ends of each
-//! edge. The first block is the entry, and the last block is the exit.
+//! After the word `code` come a hash of the source places, a hash of the instructions of each
+//! block, each followed by a hash of the name of each function that the block calls, and the ends
+//! of each edge. The first block is the entry, and the last block is the exit.
 
 use std::fmt::Write as _;
 

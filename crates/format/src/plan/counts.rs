@@ -172,8 +172,8 @@ impl Plan {
         self.functions.get(&(name.into(), hash))
     }
 
-    /// Adds expected mispredictions to the branch with this first edge. Returns whether the plan has
-    /// such a function and edge.
+    /// Adds expected mispredictions to the branch with this first edge. Returns whether the plan
+    /// has such a function and edge.
     pub fn mark_unpredictable(
         &mut self,
         name: &Text,

@@ -26,7 +26,8 @@ pub struct FunctionPlan {
     /// name of the function. The name is empty for functions whose names are unknown.
     pub targets: BTreeMap<(usize, Text), Count>,
     /// How often a memory operation has had a size in bytes, by the number of the operation and the
-    /// size. [`OperationSize::LARGE`](crate::OperationSize::LARGE) stands for all larger sizes, too.
+    /// size. [`OperationSize::LARGE`](crate::OperationSize::LARGE) stands for all larger sizes,
+    /// too.
     pub sizes: BTreeMap<(usize, u64), Count>,
     /// Expected mispredictions of the branches that are hard to predict. The key is the smallest
     /// number of the branch's edges.

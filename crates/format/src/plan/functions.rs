@@ -9,8 +9,8 @@ use crate::text::Text;
 use crate::units::Count;
 
 impl Plan {
-    /// The linkage names of the functions for which two plans say something else, most executions in
-    /// this plan first. The order of functions does not count.
+    /// The linkage names of the functions for which two plans say something else, most executions
+    /// in this plan first. The order of functions does not count.
     pub fn functions_unlike(&self, other: &Self) -> Vec<Text> {
         let mut names = BTreeSet::new();
         for (one, other) in [

@@ -30,8 +30,8 @@ pub(crate) struct CoverageArgs {
     /// report`]
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
     pub(crate) runs: Vec<PathBuf>,
-    /// Show what each test covers, and the smallest set of tests that covers the same. Each run is a
-    /// test; a run of `cargo holloway test --per-test` has many
+    /// Show what each test covers, and the smallest set of tests that covers the same. Each run is
+    /// a test; a run of `cargo holloway test --per-test` has many
     #[arg(long)]
     pub(crate) tests: bool,
     /// With --tests: show the tests that run this line. `--function 'parse#3fa2'` shows those that

@@ -152,8 +152,8 @@ pub(crate) enum RunsCommand {
     /// Advise on changes of the source that may pay: where, why, and the most that each may save
     #[command(after_help = ADVISE_EXAMPLES)]
     Advise(AdviseArgs),
-    /// Compare the counts of two runs: functions and paths that ran more or less often, and what that
-    /// costs
+    /// Compare the counts of two runs: functions and paths that ran more or less often, and what
+    /// that costs
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(DiffArgs),
     /// Show what ran and what never did: functions, lines, branches, paths, and conditions (MC/DC)
@@ -356,8 +356,8 @@ pub(crate) struct MonitorArgs {
     /// Watch a running process, its threads, and its child processes, until it ends or Ctrl-C
     #[arg(long, value_name = "PID", conflicts_with = "program", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pid: Option<u32>,
-    /// Samples per second of CPU time, on average: 1 to 10000 [default: 1024; with --system on machines
-    /// without a counter of cycles, one in each tick of the kernel, or 256]
+    /// Samples per second of CPU time, on average: 1 to 10000 [default: 1024; with --system on
+    /// machines without a counter of cycles, one in each tick of the kernel, or 256]
     #[arg(long, value_name = "HZ", value_parser = parse_frequency)]
     pub(crate) frequency: Option<NonZeroU64>,
     /// Also record the taken branches before each sample, on machines that can: they show edges and

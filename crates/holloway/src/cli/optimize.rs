@@ -53,8 +53,8 @@ pub(crate) struct OptimizeOptions {
     /// Write the plan that was used
     #[arg(long, value_name = "PLAN", value_hint = ValueHint::FilePath)]
     pub(crate) write_plan: Option<PathBuf>,
-    /// Look for branches that are decided by the path before them, and copy the blocks of such paths.
-    /// A plan has such paths if `holloway plan train --paths` made it
+    /// Look for branches that are decided by the path before them, and copy the blocks of such
+    /// paths. A plan has such paths if `holloway plan train --paths` made it
     #[arg(long, conflicts_with_all = ["plan", "profile"])]
     pub(crate) paths: bool,
     /// Rounds in which each build runs once, and as many pairs of the plain program with itself
@@ -131,7 +131,8 @@ pub(crate) struct TrainArgs {
     /// The plan to write
     #[arg(short = 'o', long = "output", value_name = "PLAN", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
-    /// Look for branches that are decided by the path before them, and copy the blocks of such paths
+    /// Look for branches that are decided by the path before them, and copy the blocks of such
+    /// paths
     #[arg(long)]
     pub(crate) paths: bool,
     /// A program that was built with `holloway cc --embed`
@@ -162,8 +163,8 @@ pub(crate) struct FromProfileArgs {
     /// A program that was built with `holloway cc --embed`
     #[arg(value_name = "PROGRAM", value_hint = ValueHint::ExecutablePath)]
     pub(crate) program: PathBuf,
-    /// A run of `holloway monitor`, a file of `perf record`, BOLT's text, or a run of the program of
-    /// `holloway plan instrument`; given several times, their sums
+    /// A run of `holloway monitor`, a file of `perf record`, BOLT's text, or a run of the program
+    /// of `holloway plan instrument`; given several times, their sums
     #[arg(required = true, value_name = "PROFILE", value_hint = ValueHint::AnyPath)]
     pub(crate) profiles: Vec<PathBuf>,
 }

@@ -50,7 +50,8 @@ pub(crate) struct StreamArgs {
 }
 
 impl StreamArgs {
-    /// How a run's streams are collected. `phases` receives transitions, if the user asked for them.
+    /// How a run's streams are collected. `phases` receives transitions, if the user asked for
+    /// them.
     pub(crate) fn settings(&self, maps: &MapDirectories, phases: PhaseNotify) -> Settings {
         Settings {
             k: self.k,

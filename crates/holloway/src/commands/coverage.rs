@@ -139,8 +139,8 @@ fn write_tests(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The tests of the runs, with the files or directories of their profiles. A run whose tests did not
-/// run by themselves is one test.
+/// The tests of the runs, with the files or directories of their profiles. A run whose tests did
+/// not run by themselves is one test.
 fn tests(runs: &[PathBuf]) -> Result<Vec<(Test, Vec<PathBuf>)>> {
     let mut tests = Vec::new();
     for run in runs {

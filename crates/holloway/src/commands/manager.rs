@@ -1,5 +1,5 @@
-//! `holloway manager [RUN]...`: keeps the profiles of watched programs in a store, once or again and
-//! again.
+//! `holloway manager [RUN]...`: keeps the profiles of watched programs in a store, once or again
+//! and again.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

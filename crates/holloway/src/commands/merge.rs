@@ -37,7 +37,8 @@ pub(crate) fn main(args: &MergeArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The tests of each run, if all runs say which test ran what. Otherwise, the new run cannot say so.
+/// The tests of each run, if all runs say which test ran what. Otherwise, the new run cannot say
+/// so.
 fn tests(runs: &[PathBuf]) -> Result<Vec<(PathBuf, LoggedTest)>> {
     let mut tests = Vec::new();
     if let Some(without) = runs.iter().find(|run| !test_log::exists(run)) {

@@ -8,16 +8,16 @@
 //!    all its processes into a plan; link the program with the plan.
 //! 2. `training`: make the plan, with the `names` of the functions that indirect calls have called.
 //!    If a branch may be hard to predict, train a second time and mark such branches in the plan.
-//!    They become selects in another build. Last, train a build that uses the plan, for late counts.
-//!    Another run finds the loads that wait for memory.
-//!    `profiles` makes the plan of profiles instead, without a run.
-//!    A plan that is given is first turned into one of this program by `old_plans`.
+//!    They become selects in another build. Last, train a build that uses the plan, for late
+//!    counts. Another run finds the loads that wait for memory. `profiles` makes the plan of
+//!    profiles instead, without a run. A plan that is given is first turned into one of this
+//!    program by `old_plans`.
 //! 3. `builds`: link each build in several orders of functions. `measure`: run the builds in
-//!    interleaved rounds, after pairs of the program with itself. Compare what they print, and count
-//!    their instructions.
-//!    `first_steps`: early counts, selects, and late counts, all in the same rounds.
-//! 4. `later_steps`: measure copied paths, prefetches, and the order of functions in rounds of their
-//!    own, on top of the steps that were kept.
+//!    interleaved rounds, after pairs of the program with itself. Compare what they print, and
+//!    count their instructions. `first_steps`: early counts, selects, and late counts, all in the
+//!    same rounds.
+//! 4. `later_steps`: measure copied paths, prefetches, and the order of functions in rounds of
+//!    their own, on top of the steps that were kept.
 //! 5. `blame`: if a step does not help, look for one function without which it does.
 //! 6. `holloway_analysis::paired` decides, and `holloway_report::optimize` reports.
 

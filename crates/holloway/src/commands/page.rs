@@ -60,7 +60,7 @@ pub(crate) fn write(args: &ReportArgs, run: &Path, file: &Path) -> Result<()> {
     let page = page(&run, baseline.as_ref(), &options)?;
     output_file::write_bytes(file, page.as_bytes())?;
     status::line("Wrote", &status::shown(file).to_string());
-    warn_of_changed_files(&profiles[..1], &options);
+    warn_of_changed_files(&[&run.loaded.profile], &options);
     match args.open {
         true => open(file),
         false => Ok(()),

@@ -34,9 +34,9 @@ fn trained() -> Sandbox {
     sandbox
 }
 
-/// Applies the plan with a faulty libLLVM. Returns holloway's warnings about modules without counts of
-/// the plan. Before, the program is linked for training, to find its functions, and that may fail in
-/// the same way.
+/// Applies the plan with a faulty libLLVM. Returns holloway's warnings about modules without counts
+/// of the plan. Before, the program is linked for training, to find its functions, and that may
+/// fail in the same way.
 fn warnings(sandbox: &Sandbox, llvm: &std::path::Path, fault: &str) -> Vec<String> {
     let mut command = sandbox.holloway("plan apply -o fast --plan app.plan ./app");
     command.env("HOLLOWAY_LLVM", llvm).env("FAULT", fault);

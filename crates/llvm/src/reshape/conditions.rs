@@ -169,8 +169,8 @@ impl Reshape<'_> {
         true
     }
 
-    /// The store before the jump at the end of a block: the store, the stored bit, the variable, and
-    /// the target of the jump.
+    /// The store before the jump at the end of a block: the store, the stored bit, the variable,
+    /// and the target of the jump.
     fn last_store(
         &self,
         block: *mut LBlock,
@@ -276,9 +276,9 @@ impl Reshape<'_> {
         olds: &[Vec<*mut LBlock>; 2],
         moved: &[Vec<*mut LBlock>; 2],
     ) {
-        // SAFETY: a phi; indices below the count. Each new phi has one value for each predecessor of
-        // its block, of the phi's type. A value that came from a block is available at the end of
-        // the blocks before it, too, unless the block defines it, and a block that only jumps
+        // SAFETY: a phi; indices below the count. Each new phi has one value for each predecessor
+        // of its block, of the phi's type. A value that came from a block is available at the end
+        // of the blocks before it, too, unless the block defines it, and a block that only jumps
         // defines none. The new phi takes over all uses, and the old phi is erased.
         unsafe {
             let kind = (self.api.LLVMTypeOf)(phi);
@@ -361,8 +361,8 @@ impl Reshape<'_> {
         }
     }
 
-    /// The incoming values of a phi with their blocks: a bit, or `None` for another value. `None` if
-    /// the phi is not of an integer type.
+    /// The incoming values of a phi with their blocks: a bit, or `None` for another value. `None`
+    /// if the phi is not of an integer type.
     fn incoming_bits(&self, phi: *mut LValue) -> Option<Vec<(Option<Bit>, *mut LBlock)>> {
         // SAFETY: a phi; indices below the count.
         unsafe {
@@ -427,8 +427,9 @@ impl Reshape<'_> {
         fails: *mut LBlock,
     ) {
         let (jump, ..) = self.terminator(source);
-        // SAFETY: an `i1` that dominates the end of `source`, because a phi takes it from there; two
-        // blocks of the function; the jump is erased after the branch has been inserted before it.
+        // SAFETY: an `i1` that dominates the end of `source`, because a phi takes it from there;
+        // two blocks of the function; the jump is erased after the branch has been inserted before
+        // it.
         unsafe {
             let location_of = |value: *mut LValue| {
                 let is_instruction = !(self.api.LLVMIsAInstruction)(value).is_null();
@@ -447,8 +448,9 @@ impl Reshape<'_> {
         }
     }
 
-    /// Removes a block that only branches on one of two known values. Its two predecessors then jump
-    /// to its targets. If they have no other code, they are removed, too. Returns the removed blocks.
+    /// Removes a block that only branches on one of two known values. Its two predecessors then
+    /// jump to its targets. If they have no other code, they are removed, too. Returns the removed
+    /// blocks.
     fn skip_known_branch(&self, join: *mut LBlock) -> Vec<*mut LBlock> {
         let Some(steps) = self.known_steps(join) else {
             return Vec::new();
@@ -504,8 +506,8 @@ impl Reshape<'_> {
         is_removable.then_some(steps)
     }
 
-    /// The values that a phi takes, or that the predecessors of a block store to the variable that a
-    /// load of the block reads.
+    /// The values that a phi takes, or that the predecessors of a block store to the variable that
+    /// a load of the block reads.
     fn incoming_of(
         &self,
         value: *mut LValue,
@@ -527,8 +529,8 @@ impl Reshape<'_> {
         Some(stored.collect())
     }
 
-    /// The phi or load on whose value a block branches, and the targets of the branch for 1 and 0, if
-    /// the block has no other code and the value has no other use. The value may be truncated,
+    /// The phi or load on whose value a block branches, and the targets of the branch for 1 and 0,
+    /// if the block has no other code and the value has no other use. The value may be truncated,
     /// frozen, and negated.
     fn only_branches(&self, block: *mut LBlock) -> Option<(*mut LValue, [*mut LBlock; 2])> {
         let (branch, opcode, successors) = self.terminator(block);

@@ -78,8 +78,8 @@ impl<'a> From<&'a Checked> for LimitRecord<'a> {
     }
 }
 
-/// Writes the results as JSON, one object and a newline. Section `check` of docs/json.md explains the
-/// keys.
+/// Writes the results as JSON, one object and a newline. Section `check` of docs/json.md explains
+/// the keys.
 ///
 /// # Errors
 /// If writing to `out` fails.

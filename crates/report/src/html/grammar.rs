@@ -1,10 +1,10 @@
 //! The grammar of a trace in a document. The page expands it where the user looks.
 //!
-//! A grammar that fits is written as it is. Of a larger one, the page has the rules with the longest
-//! expansions. Each rule is longer than the rules it uses, so all users of such a rule are there,
-//! too. A rule that is left out but used is a *leaf*: the page knows its length and its sums, and not
-//! its events. A very long start rule is first divided into *pieces*, so that its beginning does not
-//! take all the room.
+//! A grammar that fits is written as it is. Of a larger one, the page has the rules with the
+//! longest expansions. Each rule is longer than the rules it uses, so all users of such a rule are
+//! there, too. A rule that is left out but used is a *leaf*: the page knows its length and its
+//! sums, and not its events. A very long start rule is first divided into *pieces*, so that its
+//! beginning does not take all the room.
 //!
 //! Example: S → A A c, A → a B, B → a b, and room for S and A. The page has S → A A c and A → a 0,
 //! where leaf 0 stands for the two events of B.
@@ -49,8 +49,8 @@ pub(super) struct GrammarRecord {
 }
 
 impl GrammarRecord {
-    /// The rules of a grammar that fit into `room`, a number of symbols. What they take is subtracted
-    /// from it.
+    /// The rules of a grammar that fit into `room`, a number of symbols. What they take is
+    /// subtracted from it.
     pub(super) fn new(grammar: &Grammar, rows: &Rows<'_>, room: &mut usize) -> GrammarRecord {
         let all = grammar.size() + TERMINAL * rows.row_of.len();
         if all <= *room {
@@ -232,8 +232,8 @@ mod tests {
     use super::{GrammarRecord, Rows};
     use holloway_analysis::trace::{Grammar, Symbol};
 
-    /// The record of S → A A c, A → a B, B → a b with this room, as text. The rows are: a and b, and
-    /// c.
+    /// The record of S → A A c, A → a B, B → a b with this room, as text. The rows are: a and b,
+    /// and c.
     fn check(room: usize, expect: &str) {
         let (terminal, rule) = (Symbol::terminal, Symbol::rule);
         let rules = [

@@ -1,5 +1,6 @@
-//! The functions that the records of a document name, as indices into the page's table of functions.
-//! Names alone do not identify a function: two files may each have a static function `find`.
+//! The functions that the records of a document name, as indices into the page's table of
+//! functions. Names alone do not identify a function: two files may each have a static function
+//! `find`.
 
 use holloway_analysis::{FunctionId, RunProfile};
 use serde::Deserialize;
@@ -86,7 +87,8 @@ impl<'a> FunctionIndices<'a> {
         }
     }
 
-    /// A document of loops or times of paths as JSON, and the indices of the functions of its records.
+    /// A document of loops or times of paths as JSON, and the indices of the functions of its
+    /// records.
     ///
     /// # Errors
     /// If the document is no JSON.

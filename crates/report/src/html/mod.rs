@@ -1,8 +1,8 @@
 //! The report as one HTML page that needs no network and no server.
 //!
 //! The page contains a program (`web/`, bundled into `bundle/`) and the *document*: the run's data,
-//! compressed with gzip and written in base64. The document is a sequence of lines. Each line is one
-//! JSON text:
+//! compressed with gzip and written in base64. The document is a sequence of lines. Each line is
+//! one JSON text:
 //!
 //! ```text
 //! line 0            the head: totals, the table of functions, the hottest paths, the files
@@ -15,8 +15,8 @@
 //! The page reads line 0 when it opens. It reads another line when the user looks at its function
 //! or file. So a page with a million paths opens as fast as a small one.
 //!
-//! A page may compare its run with another run, its *baseline*. The head, the functions, and the files
-//! then also have the baseline's counts, in the form of the run's own (`baseline`).
+//! A page may compare its run with another run, its *baseline*. The head, the functions, and the
+//! files then also have the baseline's counts, in the form of the run's own (`baseline`).
 //!
 //! A path is two numbers: its path number (as the difference to the previous path) and its count.
 //! The page regenerates the blocks of a path from the edge values, as [`holloway_flow`] does.

@@ -12,7 +12,8 @@ use crate::options::Options;
 /// Writes a document with the indices of the functions of its records.
 type Write = fn(&FunctionIndices<'_>, &str) -> serde_json::Result<String>;
 
-/// By part that the run has: its name in the head, and its line. `ids` are the functions of the page.
+/// By part that the run has: its name in the head, and its line. `ids` are the functions of the
+/// page.
 ///
 /// # Errors
 /// If a document is no JSON.

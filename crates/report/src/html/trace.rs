@@ -60,9 +60,9 @@ struct TraceRecord {
     functions: Vec<i64>,
     /// By function of the trace: its name, if the page does not have it.
     names: Vec<String>,
-    /// By terminal: a function of the trace, its path, its instructions, and the sum of 1 for a path
-    /// from the entry and 2 for a path to the exit. For frames that were left: -1 and their number.
-    /// For missing events: -2. For a terminal that the page does not have: -3.
+    /// By terminal: a function of the trace, its path, its instructions, and the sum of 1 for a
+    /// path from the entry and 2 for a path to the exit. For frames that were left: -1 and their
+    /// number. For missing events: -2. For a terminal that the page does not have: -3.
     terminals: Vec<i64>,
     /// By row of the timeline: a function of the trace.
     rows: Vec<usize>,

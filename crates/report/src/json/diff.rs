@@ -1,5 +1,5 @@
-//! Writes the changes from one run to another as JSON (section `diff` of docs/json.md, which explains
-//! the keys).
+//! Writes the changes from one run to another as JSON (section `diff` of docs/json.md, which
+//! explains the keys).
 
 use std::io::{self, Write};
 

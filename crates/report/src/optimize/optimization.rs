@@ -72,8 +72,8 @@ pub struct Optimization {
     /// The step that makes selects of unpredictable branches: its gain over the program with early
     /// counts. `None` if it changes nothing, so that it was not measured.
     pub selects: Option<Measurement>,
-    /// The step that uses late counts: its gain over the program with early counts, and with selects
-    /// if these are kept. `None` if it was not measured.
+    /// The step that uses late counts: its gain over the program with early counts, and with
+    /// selects if these are kept. `None` if it was not measured.
     pub late: Option<Measurement>,
     /// The step that copies paths.
     pub paths: PathsStep,
@@ -164,8 +164,8 @@ impl PrefetchStep {
 pub enum OrderStep {
     /// It was measured.
     Measured {
-        /// Its gain over the program with the steps that are kept before it, but at least with early
-        /// counts.
+        /// Its gain over the program with the steps that are kept before it, but at least with
+        /// early counts.
         step: Measurement,
         /// The noise of its rounds.
         noise: Gain,

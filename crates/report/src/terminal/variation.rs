@@ -153,7 +153,8 @@ fn none_has_samples(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()
     sheet.page.wrapped(Line::new(), Ink::Alarm, &text)
 }
 
-/// If the first paths are of functions whose paths take longer than the run, writes what that means.
+/// If the first paths are of functions whose paths take longer than the run, writes what that
+/// means.
 fn write_overlap(sheet: &mut Sheet<'_>, report: &Report<'_>, shown: &[usize]) -> io::Result<()> {
     if report.rank_options.time == Time::Exclusive {
         return Ok(());

@@ -130,8 +130,8 @@ pub(super) fn has_foreign_rights(scratch: &mut Scratch) -> bool {
     aux_value(scratch.as_bytes(), AT_SECURE).map_or_else(sys::ids_differ, |secure| secure != 0)
 }
 
-/// Stores the path of a mapped file. In `/proc/self/maps`, `\012` stands for a newline, but also for
-/// these four characters. Only one of both paths can be opened.
+/// Stores the path of a mapped file. In `/proc/self/maps`, `\012` stands for a newline, but also
+/// for these four characters. Only one of both paths can be opened.
 pub(super) fn unescape<const N: usize>(escaped: &[u8], path: &mut Text<N>) {
     const NEWLINE: &[u8] = b"\\012";
     path.clear();

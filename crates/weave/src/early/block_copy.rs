@@ -78,8 +78,8 @@ pub(super) fn copy_for<'m>(function: Function<'m>, block: Block<'m>, from: Block
 }
 
 /// Removes the predecessor `from` of the phis of a block. LLVM's C API cannot remove an incoming
-/// value, so new phis replace the old ones. Returns the new phis, each with the value that came from
-/// there.
+/// value, so new phis replace the old ones. Returns the new phis, each with the value that came
+/// from there.
 fn take_incoming<'m>(block: Block<'m>, from: Block<'m>) -> HashMap<Instruction<'m>, Value<'m>> {
     let is_phi = |instruction: &Instruction<'m>| instruction.opcode() == Opcode::Phi;
     let olds: Vec<Instruction<'m>> = block.instructions().take_while(is_phi).collect();

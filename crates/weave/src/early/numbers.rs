@@ -1,11 +1,11 @@
 //! Numbers the instructions of bitcode that no optimizer has seen.
 //!
 //! Samples and branch records show addresses of optimized code, and a plan's counts belong to the
-//! graphs before the optimizer. Debug locations lead from the first to the second: LLVM carries them
-//! through all passes, into inlined copies, and down to the line table, and they change no code. A
-//! source line is too coarse for that, because several blocks may share it. So each instruction gets
-//! a location of its own: its number as the line, in a subprogram that is named after the module and
-//! the function. Locations of inlined copies name the call, too.
+//! graphs before the optimizer. Debug locations lead from the first to the second: LLVM carries
+//! them through all passes, into inlined copies, and down to the line table, and they change no
+//! code. A source line is too coarse for that, because several blocks may share it. So each
+//! instruction gets a location of its own: its number as the line, in a subprogram that is named
+//! after the module and the function. Locations of inlined copies name the call, too.
 //!
 //! Numbers depend only on the bitcode. So a build for training and a plain build have the same.
 

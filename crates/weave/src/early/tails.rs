@@ -1,22 +1,22 @@
 //! Copies the blocks of the paths that a plan lists (*tails*), so that each copy has branch weights
 //! of its own.
 //!
-//! A branch at or after a join may be decided by the way to the join. Edge counts give the branch one
-//! weight for all ways. A copy for one way has the weights of this way, and the optimizer may find
-//! out the outcome there. If the path leads around a loop, the copies unroll the loop.
+//! A branch at or after a join may be decided by the way to the join. Edge counts give the branch
+//! one weight for all ways. A copy for one way has the weights of this way, and the optimizer may
+//! find out the outcome there. If the path leads around a loop, the copies unroll the loop.
 //!
 //! A plan names the edges of the graph of training. This graph is made of a copy of the module, in
 //! which edges are split and selects are branches ([`super::weights`]). So the blocks of the copy
-//! are numbered before ([`number_blocks`]). Each edge that leaves a numbered block is an edge of the
-//! module, and all other edges lie between them.
+//! are numbered before ([`number_blocks`]). Each edge that leaves a numbered block is an edge of
+//! the module, and all other edges lie between them.
 //!
 //! The tails that begin with the same edges share copies: they are a tree. Each inner node of the
-//! tree is a copied block, and its children are the block's outcomes. A tail counts the executions of
-//! its last edge in the copies of the edges before it. So each node has the count of one tail.
+//! tree is a copied block, and its children are the block's outcomes. A tail counts the executions
+//! of its last edge in the copies of the edges before it. So each node has the count of one tail.
 //!
-//! Example: `tail 90 3-5` and `tail 10 3-6`, where edge 3 leads to block b and edges 5 and 6 lead out
-//! of it. Block b is copied for edge 3. In the copy, the branch has the weights 90 and 10, and in b
-//! itself it has what remains.
+//! Example: `tail 90 3-5` and `tail 10 3-6`, where edge 3 leads to block b and edges 5 and 6 lead
+//! out of it. Block b is copied for edge 3. In the copy, the branch has the weights 90 and 10, and
+//! in b itself it has what remains.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -65,9 +65,9 @@ pub(super) fn number_blocks(module: &Module<'_>) {
     }
 }
 
-/// The tails of a function, as edges of the module. A side of a select is no edge of the module. So a
-/// tail with such an edge is left out. A tail that ends within an edge of the module is left out, too,
-/// because the plan also has it without its last edge.
+/// The tails of a function, as edges of the module. A side of a select is no edge of the module. So
+/// a tail with such an edge is left out. A tail that ends within an edge of the module is left out,
+/// too, because the plan also has it without its last edge.
 pub(super) fn tails(lowered: &LoweredFunction<'_>, plan: &FunctionPlan) -> Vec<Tail> {
     let numbered = numbered_edges(lowered);
     let tail = |(edges, count): (&Vec<usize>, &holloway_format::Count)| {

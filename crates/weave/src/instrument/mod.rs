@@ -12,7 +12,8 @@
 //!   needs a phi, and `variable` makes its LLVM values. `definitions` describes variables with
 //!   several definitions.
 //!   `ssa_repair` gives values with two definitions their phis.
-//! - Program values: `values` counts the targets of indirect calls and the sizes of memory operations.
+//! - Program values: `values` counts the targets of indirect calls and the sizes of memory
+//!   operations.
 //! - Code: `probe` and `aarch64` emit the instructions, `clock` reads the time, `entry` loads the
 //!   thread's slot, and `globals` declares symbols.
 

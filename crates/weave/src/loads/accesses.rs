@@ -227,7 +227,8 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         (!through).then_some(phi)
     }
 
-    /// Whether a value that is loaded is a pointer to the next node of the list that the loop walks.
+    /// Whether a value that is loaded is a pointer to the next node of the list that the loop
+    /// walks.
     pub(crate) fn leads_to_next_node(&self, load: Instruction<'m>) -> bool {
         self.steps_left.set(STEPS);
         let (node, distance) = self.without_constants(load.value().operand(0));
@@ -317,8 +318,8 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         }
     }
 
-    /// The stride of the result of an instruction that computes a sum of multiples, from the strides
-    /// of its operands.
+    /// The stride of the result of an instruction that computes a sum of multiples, from the
+    /// strides of its operands.
     fn sum(
         &self,
         instruction: Instruction<'m>,
@@ -507,8 +508,9 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         }
     }
 
-    /// The offset of the next-pointer in the nodes of a list, if the loop walks from the node `from`
-    /// to each of the nodes `to`, over any number of nodes. `Some(None)` if it stays at the node.
+    /// The offset of the next-pointer in the nodes of a list, if the loop walks from the node
+    /// `from` to each of the nodes `to`, over any number of nodes. `Some(None)` if it stays at the
+    /// node.
     fn step(
         &self,
         from: Value<'m>,

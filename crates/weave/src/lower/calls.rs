@@ -49,8 +49,9 @@ impl CallAttributes {
         calls(instruction) && !(has(self.willreturn) && has(self.nounwind))
     }
 
-    /// Whether an instruction certainly comes to its end, and no other thread can see or decide that:
-    /// it is no call, or a call that returns. Atomic and volatile accesses do not count as such.
+    /// Whether an instruction certainly comes to its end, and no other thread can see or decide
+    /// that: it is no call, or a call that returns. Atomic and volatile accesses do not count as
+    /// such.
     pub(crate) fn ends_alone(&self, instruction: Instruction<'_>) -> bool {
         let has = |kind: Option<AttributeKind>| kind.is_some_and(|kind| instruction.call_has(kind));
         match instruction.is_call() {
@@ -104,7 +105,8 @@ pub(crate) fn sized_operations<'m>(
     instructions.filter_map(|instruction| Some((instruction, unknown_size(instruction)?)))
 }
 
-/// The size of a memory operation, if the instruction is one and the compiler does not know its size.
+/// The size of a memory operation, if the instruction is one and the compiler does not know its
+/// size.
 pub(crate) fn unknown_size(instruction: Instruction<'_>) -> Option<Value<'_>> {
     if !instruction.is_call() || !is_memory_operation(instruction) {
         return None;

@@ -1,7 +1,7 @@
 //! Finds functions that the compiler generated, and that only seem to have lines of the source.
 //!
-//! `rustc --test` adds a `main` that runs the tests, and a closure for each test. Their declarations
-//! have the places of the file and of the test:
+//! `rustc --test` adds a `main` that runs the tests, and a closure for each test. Their
+//! declarations have the places of the file and of the test:
 //!
 //! ```text
 //!                            declared  code
@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Counts of such functions say nothing about these lines. Two rules find them:
-//! - No instruction has a line. So the declaration's line is not known to be source of the function.
+//! - No instruction has a line. So the declaration's line is not known to be source of the
+//!   function.
 //! - A closure calls a function of the same declaration, and returns where that function returns. A
 //!   closure in the source ends before the function around it does.
 

@@ -63,8 +63,8 @@ pub(super) fn limit<'m>(
     Some(builder.select(is_exact, limit, last.kind().int(least)))
 }
 
-/// Prefetches the address that is computed from the element so many elements ahead. `limit` computes
-/// the position before which the loop reaches that element, if all other checks pass.
+/// Prefetches the address that is computed from the element so many elements ahead. `limit`
+/// computes the position before which the loop reaches that element, if all other checks pass.
 pub(super) fn prefetch<'m>(
     turns: &LoopTurns<'_, 'm>,
     walk: &RowWalk<'m>,

@@ -1,5 +1,5 @@
-//! Tests that LLVM peels loops by the counts of a plan: a loop that usually runs once or twice gets its
-//! first iterations as straight code.
+//! Tests that LLVM peels loops by the counts of a plan: a loop that usually runs once or twice gets
+//! its first iterations as straight code.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! Tests copies of the blocks of paths: the program does what it did, and code that must not be copied
-//! is left alone.
+//! Tests copies of the blocks of paths: the program does what it did, and code that must not be
+//! copied is left alone.
 
 use std::process::Command;
 

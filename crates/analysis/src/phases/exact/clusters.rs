@@ -33,7 +33,8 @@ pub(super) struct Distances {
 }
 
 impl Distances {
-    /// The distances of `size` items. `row` gives the distances from an item to all items before it.
+    /// The distances of `size` items. `row` gives the distances from an item to all items before
+    /// it.
     pub(super) fn new<R: Iterator<Item = f32>>(
         size: usize,
         mut row: impl FnMut(usize) -> R,

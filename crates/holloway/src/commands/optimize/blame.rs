@@ -1,5 +1,5 @@
-//! Looks for the one function that spoils a step: a step that does not help may help without what it
-//! does to that function.
+//! Looks for the one function that spoils a step: a step that does not help may help without what
+//! it does to that function.
 //!
 //! The functions with the most executions are left out of the step one by one. These builds run in
 //! turn with the build of the whole step, so this needs no pairs of the program with itself. The
@@ -59,8 +59,8 @@ pub(super) struct Blamed {
     pub(super) programs: Vec<PathBuf>,
 }
 
-/// Finds the function that is to blame. Returns `None` if time cannot tell any of them from noise, or
-/// the step changes fewer than two functions.
+/// Finds the function that is to blame. Returns `None` if time cannot tell any of them from noise,
+/// or the step changes fewer than two functions.
 ///
 /// # Errors
 /// If a build or a run fails, or the builds take no time.

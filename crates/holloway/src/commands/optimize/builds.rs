@@ -1,7 +1,7 @@
 //! The builds of a program that are measured.
 //!
-//! Where functions lie in memory makes a program faster or slower by luck, whatever the steps do. So
-//! each build is linked several times: in the linker's own order, and in random orders of the
+//! Where functions lie in memory makes a program faster or slower by luck, whatever the steps do.
+//! So each build is linked several times: in the linker's own order, and in random orders of the
 //! functions that ran, which are the same for all builds.
 
 use std::borrow::Cow;
@@ -35,8 +35,8 @@ pub(super) enum Build {
     Prefetch,
     /// With the plan's order of functions, and all steps that were kept before.
     Order,
-    /// With a step that did not help, but without what it does to one function. The builds of a step
-    /// are numbered.
+    /// With a step that did not help, but without what it does to one function. The builds of a
+    /// step are numbered.
     Without(Step, usize),
 }
 

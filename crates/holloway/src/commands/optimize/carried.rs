@@ -137,8 +137,8 @@ impl Carried {
     }
 
     /// Builds the program with a plan, in the directory `name`. The functions of `order` come first
-    /// ([`Self::link`]). Returns the optimized program, and the number of its functions that the plan
-    /// knows.
+    /// ([`Self::link`]). Returns the optimized program, and the number of its functions that the
+    /// plan knows.
     ///
     /// # Errors
     /// If the program cannot be linked, or the plan has no function of the program.
@@ -166,9 +166,9 @@ impl Carried {
         Ok(self.link(Purpose::Training, &[], "functions")?.0)
     }
 
-    /// Links the program. The functions of `order`, given by their linkage names, come first; if it is
-    /// empty, the linker decides about the order. Returns the number of functions that got counts of
-    /// a plan, too.
+    /// Links the program. The functions of `order`, given by their linkage names, come first; if it
+    /// is empty, the linker decides about the order. Returns the number of functions that got
+    /// counts of a plan, too.
     ///
     /// # Errors
     /// If the program cannot be linked.

@@ -1,6 +1,6 @@
 //! The steps that are measured in rounds of their own, on top of the steps that were kept: copied
-//! paths, prefetches, and the order of functions. Also steps without one function, which is to blame
-//! if the whole step does not help.
+//! paths, prefetches, and the order of functions. Also steps without one function, which is to
+//! blame if the whole step does not help.
 //!
 //! All are extras. If a build with them cannot be linked or fails, a warning says so, and the
 //! program is written without them.
@@ -85,8 +85,9 @@ impl LaterSteps<'_> {
         }
     }
 
-    /// Leaves functions out of a step that does not help, one by one, and keeps the rest of the step
-    /// if that helps. `plan` is the plan of the step's build, and `without` the plan without the step.
+    /// Leaves functions out of a step that does not help, one by one, and keeps the rest of the
+    /// step if that helps. `plan` is the plan of the step's build, and `without` the plan without
+    /// the step.
     fn without_one_function(&mut self, step: Step, build: Build, plan: &Plan, without: &Plan) {
         let result = self.try_without_one_function(step, build, plan, without);
         let title = step.title();
@@ -135,8 +136,8 @@ impl LaterSteps<'_> {
         Ok(())
     }
 
-    /// Copies the blocks of a plan's paths, and keeps that if it helps. The plan has late counts of the
-    /// copies, too.
+    /// Copies the blocks of a plan's paths, and keeps that if it helps. The plan has late counts of
+    /// the copies, too.
     pub(super) fn paths(&mut self, plan: &Plan, paths: Paths) -> PathsStep {
         if plan.tail_count() == 0 {
             return match paths {
@@ -257,7 +258,8 @@ impl LaterSteps<'_> {
     }
 }
 
-/// The size of the functions with these linkage names, in bytes. `None` if the program has no names.
+/// The size of the functions with these linkage names, in bytes. `None` if the program has no
+/// names.
 fn code_size(program: &Path, names: &[Text]) -> Option<u64> {
     let bytes = std::fs::read(program).ok()?;
     let elf = object::File::parse(&*bytes).ok()?;

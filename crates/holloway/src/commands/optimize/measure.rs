@@ -2,9 +2,9 @@
 //!
 //! The builds run in turn, and which goes first alternates, so that none profits from the others.
 //! Measured is the CPU time of the process and of the child processes that it waited for: unlike
-//! elapsed time, it does not contain the time of other programs on a loaded machine. Each round takes
-//! another order of functions, the same one for all builds. Each run's stdout goes to a file and is
-//! compared with that of the program's first run.
+//! elapsed time, it does not contain the time of other programs on a loaded machine. Each round
+//! takes another order of functions, the same one for all builds. Each run's stdout goes to a file
+//! and is compared with that of the program's first run.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -193,8 +193,8 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Runs each build once in each round, in every second round in reverse order. The programs of a
-    /// build take turns. Returns the times of each build, in seconds and by round.
+    /// Runs each build once in each round, in every second round in reverse order. The programs of
+    /// a build take turns. Returns the times of each build, in seconds and by round.
     fn rounds(
         &self,
         builds: &[&[PathBuf]],

@@ -1,6 +1,7 @@
-//! Trains a program: one run counts edges before the optimizer, a second run finds the branches that
-//! are hard to predict, and another run counts edges after the optimizer has used the first counts. A
-//! last run times the paths of the optimized code, to find the loads that wait for memory.
+//! Trains a program: one run counts edges before the optimizer, a second run finds the branches
+//! that are hard to predict, and another run counts edges after the optimizer has used the first
+//! counts. A last run times the paths of the optimized code, to find the loads that wait for
+//! memory.
 //!
 //! Edge counts only tell candidates: branches with balanced outcomes. The second build records
 //! sequences of paths (`--collect loops`) in the functions with candidates, and nothing elsewhere.
@@ -43,8 +44,8 @@ impl Paths {
     }
 }
 
-/// Builds a program for training, runs it, and makes a plan of its counts. The program's stdout goes
-/// to `stdout`; that of later runs goes nowhere.
+/// Builds a program for training, runs it, and makes a plan of its counts. The program's stdout
+/// goes to `stdout`; that of later runs goes nowhere.
 ///
 /// # Errors
 /// If the program cannot be linked or run, or fails, or leaves no counts.
@@ -111,10 +112,10 @@ fn add_prefetches(carried: &Carried, plan: &mut Plan, args: &[OsString]) -> Resu
     Ok(())
 }
 
-/// The functions that are timed, by their linkage names: those with at least one of `RARE` executions
-/// of all late counts. Even if each execution of another function waits for memory, it takes less
-/// than a hundredth of the run. Timed code is compiled twice, so it pays to time few functions of a
-/// large program.
+/// The functions that are timed, by their linkage names: those with at least one of `RARE`
+/// executions of all late counts. Even if each execution of another function waits for memory, it
+/// takes less than a hundredth of the run. Timed code is compiled twice, so it pays to time few
+/// functions of a large program.
 fn worth_timing(plan: &Plan) -> BTreeSet<String> {
     let executions = |function: &FunctionPlan| function.executions().0;
     let all: u64 = plan
@@ -136,8 +137,8 @@ const RARE: u64 = 100_000;
 /// How many paths are timed in training: one of about so many.
 const TIMED_PATHS: &str = "1000:1";
 
-/// Adds late counts and an order of functions to a plan without: builds the program with the plan, so that it counts what its
-/// optimized code does, and runs it. `name` names the build.
+/// Adds late counts and an order of functions to a plan without: builds the program with the plan,
+/// so that it counts what its optimized code does, and runs it. `name` names the build.
 ///
 /// # Errors
 /// If the program cannot be linked or run, or fails, or leaves no counts.

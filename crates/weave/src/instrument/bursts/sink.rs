@@ -1,11 +1,11 @@
 //! Recomputes cheap values in each block that uses them.
 //!
 //! After the function's code is copied, a value that another block uses is a variable with two
-//! definitions ([`super::super::ssa_repair`]). Then the code generator no longer recognizes that the value
-//! is a field's address or a comparison. It keeps the value in a register or in the frame, instead
-//! of folding it into the instruction that uses it. (LLVM's pass `CodeGenPrepare` also sinks such
-//! values, but it runs later.) So before the function is copied, this stage copies cheap values
-//! into the blocks that use them. Only their operands then live across blocks.
+//! definitions ([`super::super::ssa_repair`]). Then the code generator no longer recognizes that
+//! the value is a field's address or a comparison. It keeps the value in a register or in the
+//! frame, instead of folding it into the instruction that uses it. (LLVM's pass `CodeGenPrepare`
+//! also sinks such values, but it runs later.) So before the function is copied, this stage copies
+//! cheap values into the blocks that use them. Only their operands then live across blocks.
 //!
 //! Measured (callgrind, clang 22, `-O2`): timed code made zstd's decoder of sequences execute 43 %
 //! more instructions without this stage, and 21 % more with it. Three variants of the stage were

@@ -352,7 +352,8 @@ fn training_weaves_no_module_in_which_nothing_records() {
         "{}",
         output.stderr
     );
-    // With counters before the optimizer, with counters after it, and without any for the sequences.
+    // With counters before the optimizer, with counters after it, and without any for the
+    // sequences.
     assert_eq!(files_with(&cache, b"not_called"), 3);
     assert!(files_with(&cache, b"find") > 3);
 }

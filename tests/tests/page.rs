@@ -157,8 +157,8 @@ fn record_trace(folder: &Path) {
     record_traced_baseline(folder);
 }
 
-/// Traces another version of the program, which sorts in fewer passes, and writes its reports and the
-/// pages of both runs into the folder.
+/// Traces another version of the program, which sorts in fewer passes, and writes its reports and
+/// the pages of both runs into the folder.
 fn record_traced_baseline(folder: &Path) {
     let source = PHASED.replace("pass < 4", "pass < 3");
     std::fs::write(folder.join("sorted.c"), source).unwrap();

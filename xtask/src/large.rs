@@ -17,6 +17,7 @@ mod crates;
 mod measure;
 mod page;
 mod programs;
+mod request;
 mod results;
 mod steps;
 mod style_sheet;

@@ -14,8 +14,8 @@
 //! first split is 0.14 × 100 = 14 bits, and the second 0.64 × 98 = 63 bits. So the second branch
 //! decides.
 //!
-//! Cost: a step for each prefix of the paths that ran, and for each path a step for each decision on
-//! it.
+//! Cost: a step for each prefix of the paths that ran, and for each path a step for each decision
+//! on it.
 
 use holloway_format::{Count, DagKind, FunctionMap};
 
@@ -38,8 +38,8 @@ struct Way {
     paths: PathRange,
 }
 
-/// By path that ran: the edge that the path takes at the decision that decides it. `None` if the run
-/// took no decision on the path, or if edges were counted.
+/// By path that ran: the edge that the path takes at the decision that decides it. `None` if the
+/// run took no decision on the path, or if edges were counted.
 ///
 /// `is_decision` says whether an edge may be named as a decision.
 pub fn deciding_edges(function: &Function, is_decision: &dyn Fn(u32) -> bool) -> Vec<Option<u32>> {

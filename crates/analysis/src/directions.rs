@@ -17,7 +17,8 @@
 //!   moved instructions keep their lines. The edge then leads to the first place in its chain that
 //!   is not before the branch, or to the branch at the end of the chain.
 //! - The edge goes on with the next iteration: it leads to the line of the `for` or `while`, which
-//!   steps and tests, and from there back to the loop's head. The edge then leads *back* to the line.
+//!   steps and tests, and from there back to the loop's head. The edge then leads *back* to the
+//!   line.
 //!
 //! # When a loop is left
 //! An edge out of a natural loop need not leave a loop of the source. An unrolled or vectorized

@@ -556,8 +556,8 @@ fn moved_code_before_another_branch_does_not_hide_the_branch() {
     check(build, &["0→1 f.c:5", "0→2 f.c:8", "1→2 f.c:8", "1→3 f.c:6"]);
 }
 
-/// The source: `2 for (i = 0; i < n; i++) {`, `3 if (a[i])`, `4 sum++; }`, `6 return sum;`. The step
-/// of the loop has a block of its own, and its condition is at the end. Another block before
+/// The source: `2 for (i = 0; i < n; i++) {`, `3 if (a[i])`, `4 sum++; }`, `6 return sum;`. The
+/// step of the loop has a block of its own, and its condition is at the end. Another block before
 /// the step only jumps, and its jump has the line of the branch.
 #[test]
 fn an_edge_to_the_step_of_its_loop_goes_back() {

@@ -32,34 +32,35 @@
 //! - `function HASH CALLS EDGES NAME` begins a function: the hash of its graph
 //!   ([`FunctionMap::graph_hash`](crate::FunctionMap::graph_hash)) in 16 hexadecimal digits, its
 //!   calls, the number of its edges, and its linkage name to the end of the line.
-//! - `code PLACES BLOCK… | FROM-TO…` follows if the function ran: what is needed to find the function
-//!   and its blocks again after a change (`plan/code.rs`).
+//! - `code PLACES BLOCK… | FROM-TO…` follows if the function ran: what is needed to find the
+//!   function and its blocks again after a change (`plan/code.rs`).
 //! - `EDGE COUNT` follows for each edge that ran, ascending. Edges are numbered from 0, in the
 //!   order of the map, and exit edges are left out
 //!   ([`EdgeMap::is_always_there`](crate::EdgeMap::is_always_there)).
-//! - `target SITE COUNT NAME` follows for each function that an indirect call has called: the number
-//!   of the call among the function's indirect calls, from 0 in the order of the code, how often it
-//!   has called the function, and the function's linkage name to the end of the line. Without a name,
-//!   it has called functions whose names are unknown, for example of other images.
+//! - `target SITE COUNT NAME` follows for each function that an indirect call has called: the
+//!   number of the call among the function's indirect calls, from 0 in the order of the code, how
+//!   often it has called the function, and the function's linkage name to the end of the line.
+//!   Without a name, it has called functions whose names are unknown, for example of other images.
 //! - `size SITE COUNT BYTES` follows for each size that a memory operation (`memcpy`, `memmove`,
 //!   `memset`, `memcmp`, `bcmp`) has had, if the compiler does not know its size: the number of the
-//!   operation among those of the function, from 0 in the order of the code, how often it has had the
-//!   size, and the size in bytes. 513 stands for all sizes from 513 on.
-//! - `unpredictable EDGE COUNT` follows, in early counts, for each branch that a processor is expected
-//!   to mispredict often: the smallest number of the branch's edges, and the expected mispredictions.
-//!   The branch becomes a select if they are [a fifth](is_unpredictable) of its executions.
-//! - `tail COUNT EDGE-EDGE…` follows, in early counts, for each path whose blocks the optimized build
-//!   copies: how often the path ran, and two or more edges in order. The build copies the blocks
-//!   between the edges. So the first edge leads to a copy, and the last edge leads out of the copies.
-//!   Paths that begin with the same edges share copies.
-//! - The line `late` comes once, or never. The functions before it have early counts, and those after
-//!   it have late counts.
-//! - The line `order` comes once, or never. `place NAME` follows for each function, by linkage name, in
-//!   the order in which the functions are to lie in the program.
-//! - The line `prefetches` comes once, or never. `load LINE COLUMN TURNS NAME` follows for each load
-//!   that is to be prefetched: its place in the source (column 0 stands for all loads of the line),
-//!   how many turns of its loop ahead, and the linkage name of the function that contains it, which
-//!   may be inlined code's caller.
+//!   operation among those of the function, from 0 in the order of the code, how often it has had
+//!   the size, and the size in bytes. 513 stands for all sizes from 513 on.
+//! - `unpredictable EDGE COUNT` follows, in early counts, for each branch that a processor is
+//!   expected to mispredict often: the smallest number of the branch's edges, and the expected
+//!   mispredictions. The branch becomes a select if they are [a fifth](is_unpredictable) of its
+//!   executions.
+//! - `tail COUNT EDGE-EDGE…` follows, in early counts, for each path whose blocks the optimized
+//!   build copies: how often the path ran, and two or more edges in order. The build copies the
+//!   blocks between the edges. So the first edge leads to a copy, and the last edge leads out of
+//!   the copies. Paths that begin with the same edges share copies.
+//! - The line `late` comes once, or never. The functions before it have early counts, and those
+//!   after it have late counts.
+//! - The line `order` comes once, or never. `place NAME` follows for each function, by linkage
+//!   name, in the order in which the functions are to lie in the program.
+//! - The line `prefetches` comes once, or never. `load LINE COLUMN TURNS NAME` follows for each
+//!   load that is to be prefetched: its place in the source (column 0 stands for all loads of the
+//!   line), how many turns of its loop ahead, and the linkage name of the function that contains
+//!   it, which may be inlined code's caller.
 //! - The line `end` comes last, so that a plan that was cut short is not taken for a whole one.
 //! - Empty lines and lines that begin with `#` are ignored.
 //!
@@ -72,10 +73,10 @@
 //!
 //! Functions of several modules with equal names and graphs share one entry with the sums of their
 //! counts. This is right for inline functions and generic functions, whose copies the linker
-//! merges. The sum of several plans has the sums of executions and of mispredictions. So a branch that
-//! is unpredictable in one plan is unpredictable in the sum, unless it ran much more often in plans
-//! where it is predictable. The order of the first plan goes on with the functions that only later
-//! plans have.
+//! merges. The sum of several plans has the sums of executions and of mispredictions. So a branch
+//! that is unpredictable in one plan is unpredictable in the sum, unless it ran much more often in
+//! plans where it is predictable. The order of the first plan goes on with the functions that only
+//! later plans have.
 
 mod code;
 mod counts;

@@ -508,8 +508,8 @@ impl<'a> Weaver<'a> {
     }
 }
 
-/// Returns, for each module, whether it is that of the plain program: in the links of plain programs
-/// all modules, in training for a few functions those modules that contain none of them.
+/// Returns, for each module, whether it is that of the plain program: in the links of plain
+/// programs all modules, in training for a few functions those modules that contain none of them.
 ///
 /// # Errors
 /// If a module cannot be read any more.

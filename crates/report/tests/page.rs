@@ -171,8 +171,8 @@ fn lists_of_paths_name_the_decision_that_decides_each() {
     }
 }
 
-/// A branch of library code, inlined into line 5 of the user's code. The page shows it on line 5, so
-/// lines of the library need the name of their file.
+/// A branch of library code, inlined into line 5 of the user's code. The page shows it on line 5,
+/// so lines of the library need the name of their file.
 #[test]
 fn lines_of_inlined_library_code_have_the_name_of_their_file() {
     let map = function("f", "app.c", 1)

@@ -2,6 +2,7 @@
 //! Holloway.
 
 use super::programs::{Program, Scale, Sources};
+use super::request::{Compile, CompilerBuild, Lto};
 use super::steps::{Step, Steps};
 use super::{cmake, crates};
 use anyhow::{Context, Result};
@@ -19,48 +20,6 @@ pub(super) struct Build {
     pub(super) executable: PathBuf,
     /// All steps from the sources to the executable.
     pub(super) steps: Vec<Step>,
-}
-
-/// The scope of link-time optimization: the setting `lto` of the profile.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Lto {
-    /// The default of the build system.
-    Off,
-    /// All crates or files become one module.
-    Fat,
-}
-
-impl Lto {
-    /// Its name in file names.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Fat => "fat",
-        }
-    }
-}
-
-/// What the compiler does besides compiling.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Compile<'a> {
-    /// Nothing.
-    Plainly,
-    /// Adds its own counters. The program writes their counts to this folder.
-    Counting(&'a Path),
-    /// Optimizes by the counts in this file.
-    By(&'a Path),
-    /// The same, and the linker keeps relocations in the executable, for BOLT.
-    Relocatable(&'a Path),
-}
-
-/// A build of a program by its compiler alone.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CompilerBuild<'a> {
-    pub(super) program: &'static Program,
-    pub(super) compile: Compile<'a>,
-    pub(super) lto: Lto,
-    /// The folder of all that the build system writes.
-    pub(super) target: &'a Path,
 }
 
 /// Builds a program in every way.

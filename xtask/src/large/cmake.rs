@@ -1,7 +1,7 @@
 //! Builds of C++ programs, by CMake and clang.
 
-use super::builds::{Compile, CompilerBuild, Lto};
 use super::programs::{Program, drivers};
+use super::request::{Compile, CompilerBuild, Lto};
 use super::steps::Steps;
 use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;

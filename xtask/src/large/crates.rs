@@ -1,7 +1,7 @@
 //! Builds of crates, by cargo.
 
-use super::builds::{Compile, CompilerBuild, Lto};
 use super::programs::{Program, drivers};
+use super::request::{Compile, CompilerBuild, Lto};
 use super::steps::Steps;
 use anyhow::Result;
 use holloway_tests::program::find_executable;

@@ -77,7 +77,8 @@ pub(super) struct BaselineHead<'a> {
 struct FunctionTable {
     calls: Vec<Exact>,
     instructions: Vec<Exact>,
-    /// How the function was found in the baseline: `same`, `moved`, `renamed`, `changed`, or `absent`.
+    /// How the function was found in the baseline: `same`, `moved`, `renamed`, `changed`, or
+    /// `absent`.
     pairing: Vec<&'static str>,
 }
 
@@ -144,13 +145,14 @@ impl<'a> Compared<'a> {
         })
     }
 
-    /// The functions of the baseline as indices into the page's table of functions, which has these.
-    /// Functions with another graph in the run have no index.
+    /// The functions of the baseline as indices into the page's table of functions, which has
+    /// these. Functions with another graph in the run have no index.
     pub(super) fn indices(&self, ids: &[FunctionId]) -> FunctionIndices<'a> {
         self.indices_of(ids, self.projection.matches.iter())
     }
 
-    /// As [`indices`](Self::indices), but functions with another graph in the run have an index, too.
+    /// As [`indices`](Self::indices), but functions with another graph in the run have an index,
+    /// too.
     pub(super) fn indices_of_totals(&self, ids: &[FunctionId]) -> FunctionIndices<'a> {
         let Projection {
             matches, changed, ..

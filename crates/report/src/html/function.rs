@@ -40,21 +40,21 @@ pub(super) struct FunctionRecord {
     taken: Vec<Exact>,
     /// By edge: where control goes, in words. Empty for an edge without a decision.
     words: Vec<String>,
-    /// By edge of the acyclic graph: kind and number. Start edges have the number of a block, others
-    /// the number of an edge.
+    /// By edge of the acyclic graph: kind and number. Start edges have the number of a block,
+    /// others the number of an edge.
     dag: Vec<u32>,
     /// By edge of the acyclic graph: its value.
     values: Vec<Exact>,
-    /// By edge: what the code adds to the path register for the path that takes the edge or ends there,
-    /// and for the path that starts behind it. Absent where it adds nothing, because the edge is on the
-    /// spanning tree. Empty if the chords are not known.
+    /// By edge: what the code adds to the path register for the path that takes the edge or ends
+    /// there, and for the path that starts behind it. Absent where it adds nothing, because the
+    /// edge is on the spanning tree. Empty if the chords are not known.
     increments: Vec<Option<Exact>>,
     /// By path that ran: the difference to the number of the previous path, and its count.
     paths: Vec<Exact>,
     /// By path that ran: the edge that it takes at the decision that decides it, or -1.
     deciding: Vec<i64>,
-    /// By path that an edge profile predicts: the difference to the number of the previous path, and
-    /// its predicted count.
+    /// By path that an edge profile predicts: the difference to the number of the previous path,
+    /// and its predicted count.
     predicted: Vec<Exact>,
     /// The counts of the baseline.
     baseline: Option<BaselineCounts>,

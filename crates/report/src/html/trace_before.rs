@@ -16,8 +16,8 @@ use super::indices::FunctionIndices;
 use super::trace_stats::StatsRecord;
 use crate::trace::{LabeledStream, Stream};
 
-/// Symbols of a baseline's grammar up to which the hot sequences are counted in it. Each count reads
-/// the whole grammar.
+/// Symbols of a baseline's grammar up to which the hot sequences are counted in it. Each count
+/// reads the whole grammar.
 const COUNTED_SIZE: usize = 1_000_000;
 
 /// The baseline of a trace.
@@ -27,8 +27,8 @@ pub(super) struct BeforeRecord {
     stats: StatsRecord,
     /// By function of the run's trace: its instructions in the baseline.
     instructions: Vec<Exact>,
-    /// By listed hot sequence: its executions in the baseline. Absent if the baseline is too large, or
-    /// if a function of the sequence has another graph there.
+    /// By listed hot sequence: its executions in the baseline. Absent if the baseline is too large,
+    /// or if a function of the sequence has another graph there.
     hot: Vec<Option<Exact>>,
 }
 
@@ -39,8 +39,8 @@ pub(super) struct IndexedTrace<'a> {
     pub(super) indices: &'a FunctionIndices<'a>,
 }
 
-/// A function of two traces: its index in the page, or a number of the [`Alphabet`] if the page does
-/// not have it.
+/// A function of two traces: its index in the page, or a number of the [`Alphabet`] if the page
+/// does not have it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum SameFunction {
     InPage(i64),
@@ -119,9 +119,9 @@ fn instructions(traced: IndexedTrace<'_>, numbers: &[u32]) -> HashMap<SameFuncti
     sums
 }
 
-/// By trace of the run: the trace of the baseline that it is compared with. Both are ranked by their
-/// length among the traces of their image. If the baseline has no image of this name, they are
-/// ranked among all traces.
+/// By trace of the run: the trace of the baseline that it is compared with. Both are ranked by
+/// their length among the traces of their image. If the baseline has no image of this name, they
+/// are ranked among all traces.
 pub(super) fn counterparts<'s, 'a>(
     now: &[&Stream<'_>],
     before: &'s [Stream<'a>],

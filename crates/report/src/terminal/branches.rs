@@ -54,9 +54,9 @@ impl<'a> Branches<'a> {
         })
     }
 
-    /// The place of an edge's branch in the user's code, and where control goes along the edge. Library
-    /// code has the place that it was inlined into, so its own lines have the name of their file:
-    /// `macros.rs:384`.
+    /// The place of an edge's branch in the user's code, and where control goes along the edge.
+    /// Library code has the place that it was inlined into, so its own lines have the name of their
+    /// file: `macros.rs:384`.
     pub(crate) fn for_user(&self, edge: u32) -> (Option<Place>, String) {
         let place = self.map.edges[edge as usize].place;
         let place = place.map(|place| inlined_at(self.map, place).unwrap_or(place));

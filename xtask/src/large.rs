@@ -28,6 +28,7 @@ use crate::workspace::{BuildProfile, build_holloway, root, target_folder};
 use anyhow::{Context, Result, ensure};
 use builds::Builder;
 use programs::Program;
+use request::LtoBuilds;
 use results::{Measured, Results};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -44,9 +45,22 @@ pub(crate) struct Options {
     /// Leave out the build with LTO by Holloway, whose training takes longest
     #[arg(long)]
     without_merged: bool,
+    /// Leave out all builds with LTO
+    #[arg(long)]
+    without_lto: bool,
     /// Measure nothing, and write the page from stored results
     #[arg(long, conflicts_with = "only")]
     page: bool,
+}
+
+impl Options {
+    fn lto(&self) -> LtoBuilds {
+        match (self.without_lto, self.without_merged) {
+            (true, _) => LtoBuilds::None,
+            (false, true) => LtoBuilds::Compiler,
+            (false, false) => LtoBuilds::All,
+        }
+    }
 }
 
 /// Runs the study, stores the results, and writes the page.
@@ -82,7 +96,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 fn study(program: &'static Program, options: &Options) -> Result<Results> {
     eprintln!("{}", program.name);
     let folder = &builds_folder(program)?;
-    let builds = Builder { program, folder }.all(!options.without_merged)?;
+    let builds = Builder { program, folder }.all(options.lto())?;
     let mut costs = measure::measure(program, &builds, options.rounds, folder)?;
     let again = costs.pop().context("the first build runs twice")?.times;
     let measured = builds

@@ -2,7 +2,7 @@
 //! Holloway.
 
 use super::programs::{Program, Scale, Sources};
-use super::request::{Compile, CompilerBuild, Lto};
+use super::request::{Compile, CompilerBuild, Lto, LtoBuilds};
 use super::steps::{Step, Steps};
 use super::{cmake, crates};
 use anyhow::{Context, Result};
@@ -32,20 +32,23 @@ pub(super) struct Builder<'a> {
 
 impl Builder<'_> {
     /// Builds the program in every way, in the order of the tables. Builds that an earlier run has
-    /// left in the folder are not made again. `merged` asks for the build with LTO by Holloway.
+    /// left in the folder are not made again.
     ///
     /// # Errors
     /// If a step fails.
-    pub(super) fn all(&self, merged: bool) -> Result<Vec<Build>> {
+    pub(super) fn all(&self, lto: LtoBuilds) -> Result<Vec<Build>> {
         let one = |build: Result<Build>| Ok(vec![build?]);
         let native = self.once("native", || one(self.compiled("native", Lto::Off)))?;
         let separate = ["early", "late", "holloway"];
         let separate = self.once("holloway", || self.holloway_optimized(separate, Lto::Off))?;
         let pgo = self.once("pgo", || one(self.compiler_optimized("PGO", Lto::Off)))?;
         let bolt = self.once("bolt", || one(self.bolted(&pgo[0])))?;
+        if lto == LtoBuilds::None {
+            return Ok([native, pgo, bolt, separate].concat());
+        }
         let fat = self.once("fat", || one(self.compiled("fat LTO", Lto::Fat)))?;
         // Each C++ file stays a module of its own.
-        let merged = match merged && self.program.sources == Sources::Crate {
+        let merged = match lto == LtoBuilds::All && self.program.sources == Sources::Crate {
             true => {
                 let names = ["", "", "holloway, merged"];
                 self.once("merged", || self.holloway_optimized(names, Lto::Fat))?

@@ -44,3 +44,13 @@ pub(super) struct CompilerBuild<'a> {
     /// The folder of all that the build system writes.
     pub(super) target: &'a Path,
 }
+
+/// Which builds with link-time optimization are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LtoBuilds {
+    None,
+    /// Those of the compiler.
+    Compiler,
+    /// Those of the compiler and of Holloway.
+    All,
+}

@@ -10,7 +10,7 @@
 
 import { grouped, wholePercent } from "../data/numbers";
 import { DagKind, type DagEdge, type Graph } from "./graph";
-import type { Paths, Prefix, Way } from "./paths";
+import type { Paths, Prefix, Surplus, Way } from "./paths";
 import { blockName } from "./steps";
 
 export interface Decision {
@@ -84,6 +84,8 @@ export interface Misprediction {
   /** Those of them that also take the path's edge, and as many as the edge counts predict. */
   ran: bigint;
   predicted: bigint;
+  /** The path that takes the same edge and is predicted too often by most executions. */
+  instead: Surplus | null;
 }
 
 /** The marked decision of a path of whose executions less than half are predicted. */
@@ -97,38 +99,37 @@ export function misprediction(paths: Paths, edges: DagEdge[], path: number): Mis
     if (other !== null) {
       const [arrived, ran] = [paths.executions(prefix), paths.executions(way.prefix)];
       const predicted = paths.predictedExecutions(way.prefix);
-      return { edge, expected: other.edge, arrived, ran, predicted };
+      const instead = largestSurplus(paths, edge);
+      return { edge, expected: other.edge, arrived, ran, predicted, instead };
     }
     prefix = way.prefix;
   }
   return null;
 }
 
+/** The path through an edge that is predicted too often by most executions. */
+function largestSurplus(paths: Paths, edge: DagEdge): Surplus | null {
+  const takesEdge = ({ number }: Surplus): boolean => paths.edgesOf(number).includes(edge);
+  return paths.surpluses().find(takesEdge) ?? null;
+}
+
 /** Why the edge counts mispredict a decision, in words and numbers. */
 export function explanation(graph: Graph, wrong: Misprediction): string {
-  const { edge, expected, arrived, ran, predicted } = wrong;
+  const { edge, expected, arrived, ran, predicted, instead } = wrong;
   const [here, other] = [label(graph, edge), label(graph, expected)];
-  const few = predicted === 0n ? "none" : `only ${grouped(predicted)}`;
-  if (edge.kind === DagKind.Start || expected.kind === DagKind.Start) {
-    return (
-      `Edge counts do not tell which paths start where. Of ${grouped(arrived)} executions, ` +
-      `${grouped(ran)} start ${here}; the prediction has ${few}.`
-    );
-  }
-  const [taken, otherTaken] = [edge, expected].map(({ number }) => graph.edges[number]!.taken);
-  const alone =
-    `Edge counts see this branch alone: ${other} ${graph.share(expected.number)}, ` +
-    `${here} ${graph.share(edge.number)}.`;
-  const alike =
-    `${grouped(arrived)} executions that begin like this path, ${grouped(ran)} ` +
-    `(${wholePercent(ran, arrived)}) take this way; the prediction has ${few}`;
-  // The branch alone goes the other way, and these paths do not.
-  if (otherTaken! > taken! && 2n * ran > arrived) return `${alone} But of ${alike}.`;
-  // Other paths take this way, too.
-  const most = predicted === 0n ? "" : "most of ";
+  const isStart = edge.kind === DagKind.Start;
+  const alike = isStart ? "" : " that begin like this path";
+  const left = predicted === 0n ? "none" : `only ${grouped(predicted)}`;
+  const used =
+    instead &&
+    `It uses this way up for p${instead.number} (predicted ${grouped(instead.predicted)} times, ` +
+      `ran ${grouped(instead.ran)} times), and has ${left} left for these executions.`;
   return (
-    `${alone} Of ${alike}, and gives ${most}this way's ${grouped(taken!)} executions ` +
-    `to other paths.`
+    `Of ${grouped(arrived)} executions${alike}, ${grouped(ran)} (${wholePercent(ran, arrived)}) ` +
+    `${isStart ? "start" : "take the way →"} ${here}. Edge counts do not tell which ways go together: a ` +
+    `prediction from them joins the hottest edges first. ` +
+    `${used ?? `It has ${left} left for these executions.`} ` +
+    `In the prediction, the others ${isStart ? "start" : "take the way →"} ${other}.`
   );
 }
 

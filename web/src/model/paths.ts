@@ -27,6 +27,13 @@ export interface Way {
   prefix: Prefix;
 }
 
+/** A path that is predicted more often than it ran. */
+export interface Surplus {
+  number: bigint;
+  ran: bigint;
+  predicted: bigint;
+}
+
 /** Paths with counts, sorted by number. */
 class Table {
   readonly numbers: BigUint64Array;
@@ -268,6 +275,17 @@ export class Paths {
       block = edge.to;
     }
     return rest === 0n ? edges : [];
+  }
+
+  /** The paths that are predicted more often than they ran, the most executions too many first. */
+  surpluses(): Surplus[] {
+    const { numbers, counts } = this.prediction;
+    const all = [...numbers].map((number, index) => {
+      const path = this.indexOf(number);
+      return { number, ran: path === -1 ? 0n : this.counts[path]!, predicted: counts[index]! };
+    });
+    const surplus = ({ ran, predicted }: Surplus): bigint => predicted - ran;
+    return all.filter((each) => surplus(each) > 0n).sort((a, b) => Number(surplus(b) - surplus(a)));
   }
 
   /** Adds up instructions along all prefixes, each of them once. */

@@ -39,8 +39,8 @@ const MISPREDICTED =
 
 const BEGIN_ALIKE =
   "Paths begin like this one if they start where it starts, and take the same decisions up to " +
-  "this branch. An edge profile counts each branch alone, so it cannot tell these paths from " +
-  "others. The prediction fits all edge counts, and follows the hottest edges.";
+  "this branch. Many sets of paths have the same edge counts. The prediction is the set that is " +
+  "found by following the hottest edges.";
 
 export class FunctionView {
   readonly root: HTMLElement;

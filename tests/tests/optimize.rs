@@ -358,6 +358,68 @@ fn training_weaves_no_module_in_which_nothing_records() {
     assert!(files_with(&cache, b"find") > 3);
 }
 
+/// LLVM makes a copy of `find` for each function that it is called with, before the probes.
+#[test]
+fn copies_of_functions_record_too() {
+    let rare: String = (1..=60)
+        .map(|n| format!("if (k == {}) r = r * {} + f(r + {n});\n", n + 5000, n + 2))
+        .collect();
+    let find = format!(
+        "typedef int (*op)(int);
+static int __attribute__((noinline)) find(const int *a, int n, unsigned s, int rounds, op f) {{
+  int r = 0;
+  for (int i = 0; i < rounds; i++) {{
+    s = s * 1664525u + 1013904223u;
+    int k = (s >> 8) % n, low = 0, high = n;
+    while (low < high) {{
+      int middle = (low + high) / 2;
+      if (f(a[middle]) < k) low = middle + 1; else high = middle;
+      {rare}
+    }}
+    r += low;
+  }}
+  return r;
+}}
+static int plus(int x) {{ return x + 1; }}
+static int times(int x) {{ return x * 3 - 1; }}
+int go(const int *a, int n, int rounds, int which) {{
+  return which ? find(a, n, 1, rounds, plus) : find(a, n, 7, rounds, times);
+}}
+"
+    );
+    let main = "#include <stdio.h>
+int go(const int *, int, int, int);
+static int a[4096];
+int main(void) {
+  for (int i = 0; i < 4096; i++) a[i] = i;
+  printf(\"%d %d\\n\", go(a, 4096, 60000, 0), go(a, 4096, 60000, 1));
+}
+";
+    let scratch = scratch("optimize-copies").unwrap();
+    let folder = scratch.path();
+    std::fs::write(folder.join("find.c"), find).unwrap();
+    std::fs::write(folder.join("main.c"), main).unwrap();
+    cc(
+        folder,
+        &folder.join("main.c"),
+        &["--embed", "find.c"],
+        "app",
+    );
+    let words = ["plan", "train", "-o", "plan", "./app"];
+    run_ok(&mut holloway(folder, &words)).unwrap();
+    let plan = std::fs::read_to_string(folder.join("plan")).unwrap();
+    let functions = plan.split("function ").skip(1);
+    let marked = functions.filter(|function| function.contains("\nunpredictable "));
+    let marked: Vec<&str> = marked
+        .filter_map(|function| function.lines().next())
+        .collect();
+    let is_copy = |name: &&str| name.contains(" find.specialized.");
+    assert!(
+        !marked.is_empty() && marked.iter().all(is_copy),
+        "{marked:?}"
+    );
+}
+
 #[test]
 fn the_selects_are_a_step_of_their_own() {
     let scratch = scratch("optimize-steps").unwrap();

@@ -3,9 +3,9 @@
 //! The paths that ran form a tree: paths that begin with the same edges share nodes. At a node with
 //! several ways on, the run took a decision. The weight of a way is the sum of its paths' executed
 //! instructions. The *split* of a node is the entropy of these weights (in bits) times their sum.
-//! So the split is large if much work gets to the branch and is divided evenly there. The sum of
-//! the splits of all nodes is the entropy of the paths: each node's split is its part of the answer
-//! to "which path runs?".
+//! So the split is large if much work gets to the branch and is divided evenly there. If
+//! all paths start at one place, the sum of the splits of all nodes is the entropy of the paths
+//! times the instructions: each node's split is its part of the answer to "which path runs?".
 //!
 //! A path is decided by the node on it with the largest split, and by the first of several. A path
 //! start (at the entry or at a loop head) is no decision.

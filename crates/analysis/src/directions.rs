@@ -69,7 +69,7 @@ pub enum Destination<'a> {
     StaysInLoop,
     /// To code at the same place as the branch, while the other edges leave its line.
     StaysOnLine,
-    /// Back to the head of a loop.
+    /// Back to the head of a loop, or to the line of the `for` or `while` that steps and tests.
     Back(ShownPlace<'a>),
     /// Back to the caller, without running another line.
     Returns,

@@ -163,7 +163,7 @@ pub fn encode_image(kind: Kind, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>,
         hasher.update(part);
     }
     for (_, fragment) in parts {
-        hasher.update(fragment);
+        hasher.update(map::code_of(fragment));
     }
     let build_id: [u8; 16] = *hasher
         .finalize()

@@ -142,7 +142,7 @@ mod strings;
 pub use cases::CaseNames;
 pub use contents::BlockContent;
 pub(crate) use counters::FunctionCounters;
-pub(crate) use decode::{fragment_counters, fragment_counters_size, ring_counters_size};
+pub(crate) use decode::{code_of, fragment_counters, fragment_counters_size, ring_counters_size};
 pub use facts::{BlockFact, FactKind};
 pub use function::{Counters, FunctionMap};
 pub use graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, Outcome};

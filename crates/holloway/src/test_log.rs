@@ -84,10 +84,8 @@ pub(crate) fn write_merged(
         .collect();
     let mut text = String::new();
     for (run, test) in tests {
-        let renamed = test.profiles.iter().map(|profile| {
-            let name = names.get(&*run.join(profile)).copied();
-            name.unwrap_or(profile).to_owned()
-        });
+        let copied = |profile: &String| names.get(&*run.join(profile)).copied();
+        let renamed = test.profiles.iter().filter_map(copied).map(str::to_owned);
         let test = LoggedTest {
             profiles: renamed.collect(),
             ..test.clone()
@@ -96,6 +94,22 @@ pub(crate) fn write_merged(
         text.push('\n');
     }
     std::fs::write(directory.join(NAME), text)
+}
+
+/// The tests of a run, whose profiles are all there.
+///
+/// # Errors
+/// If the log cannot be read, or a profile is missing.
+pub(crate) fn read_complete(run: &Path) -> Result<Vec<LoggedTest>> {
+    let tests = read(run)?.unwrap_or_default();
+    let mut profiles = tests.iter().flat_map(|test| &test.profiles);
+    match profiles.find(|profile| !run.join(profile).is_file()) {
+        Some(missing) => Err(Failure::new(format_args!(
+            "{} does not exist",
+            run.join(missing).display()
+        ))),
+        None => Ok(tests),
+    }
 }
 
 /// The tests of a run. `None` if its tests did not run by themselves.

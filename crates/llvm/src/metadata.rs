@@ -393,11 +393,12 @@ impl<'m> Subprogram<'m> {
         self.0.file()
     }
 
-    /// The MD5 of the file, in hexadecimal digits. `None` if the compiler did not compute it.
-    pub fn file_md5(self) -> Option<String> {
+    /// The MD5 of the file. `None` if the compiler did not compute it.
+    pub fn file_md5(self) -> Option<[u8; 16]> {
         // Operand 2 of a DIFile is a checksum. Of the kinds of checksums, only an MD5 has this
         // length.
         let checksum = self.0.file_node()?.operand(2)?.as_string()?;
-        (checksum.len() == MD5_DIGITS).then_some(checksum)
+        let number = u128::from_str_radix(&checksum, 16).ok()?;
+        (checksum.len() == MD5_DIGITS).then_some(number.to_be_bytes())
     }
 }

@@ -22,8 +22,8 @@ pub trait Source {
         (!has_text).then_some(TextProblem::Missing)
     }
 
-    /// The MD5 of a file that was read, in hexadecimal digits. `None` for other files.
-    fn md5_if_read(&self, _file: &str) -> Option<String> {
+    /// The MD5 of a file that was read. `None` for other files.
+    fn md5_if_read(&self, _file: &str) -> Option<[u8; 16]> {
         None
     }
 }
@@ -96,9 +96,9 @@ impl Source for Files {
         self.lines(file).err()
     }
 
-    fn md5_if_read(&self, file: &str) -> Option<String> {
+    fn md5_if_read(&self, file: &str) -> Option<[u8; 16]> {
         match self.cache.borrow().get(file)? {
-            Ok(lines) => Some(lines.md5.clone()),
+            Ok(lines) => Some(lines.md5),
             Err(_) => None,
         }
     }
@@ -109,13 +109,13 @@ pub fn changed_files<'a>(
     compiled: impl IntoIterator<Item = &'a SourceFile>,
     source: &dyn Source,
 ) -> Vec<&'a str> {
-    let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut known: BTreeMap<&str, BTreeSet<[u8; 16]>> = BTreeMap::new();
     for file in compiled {
-        known.entry(&file.file).or_default().insert(&file.md5);
+        known.entry(&file.file).or_default().insert(file.md5);
     }
-    let is_changed = |(file, compiled): &(&str, BTreeSet<&str>)| {
+    let is_changed = |(file, compiled): &(&str, BTreeSet<[u8; 16]>)| {
         let md5 = source.md5_if_read(file);
-        md5.is_some_and(|md5| !compiled.contains(&*md5))
+        md5.is_some_and(|md5| !compiled.contains(&md5))
     };
     let changed = known.into_iter().filter(is_changed);
     changed.map(|(file, _)| file).collect()
@@ -139,8 +139,8 @@ fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
 
 /// A text, and the offsets of its line ends.
 struct Lines {
-    /// Of the bytes, in hexadecimal digits.
-    md5: String,
+    /// Of the bytes.
+    md5: [u8; 16],
     text: String,
     ends: Vec<usize>,
 }
@@ -150,8 +150,7 @@ impl Lines {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let mut ends: Vec<usize> = text.match_indices('\n').map(|(offset, _)| offset).collect();
         ends.push(text.len());
-        let digest = Md5::digest(bytes);
-        let md5 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let md5 = Md5::digest(bytes).into();
         Lines { md5, text, ends }
     }
 
@@ -183,7 +182,7 @@ mod tests {
         }
         let compiled = ["same.c", "other.c", "unread.c", "gone.c"].map(|name| SourceFile {
             file: path(name).as_str().into(),
-            md5: "daa8075d6ac5ff8d0c6d4650adb4ef29".into(),
+            md5: 0xdaa8_075d_6ac5_ff8d_0c6d_4650_adb4_ef29_u128.to_be_bytes(),
         });
         let files = Files::new(None);
         assert_eq!(changed_files(&compiled, &files), [""; 0]);

@@ -54,25 +54,41 @@ impl ModuleMap {
             producer: strings.find(head.producer),
             counters_size: head.counters_size,
             functions: read_functions(&head, &parts, &strings, &mut damage),
-            skipped: read_entries(
-                parts.skipped,
-                &strings,
-                &mut damage,
-                |[name, linkage_name, reason]| Skipped {
+            skipped: read_entries(parts.skipped, &mut damage, |words, offset| {
+                let [name, linkage_name, reason] = strings.all(words, offset)?;
+                Ok(Skipped {
                     name,
                     linkage_name,
                     reason,
-                },
-            ),
-            gone: read_entries(parts.gone, &strings, &mut damage, |[name, linkage_name]| {
-                VanishedFunction { name, linkage_name }
+                })
             }),
-            sources: read_entries(parts.sources, &strings, &mut damage, |[file, md5]| {
-                SourceFile { file, md5 }
+            gone: read_entries(parts.gone, &mut damage, |words, offset| {
+                let [name, linkage_name] = strings.all(words, offset)?;
+                Ok(VanishedFunction { name, linkage_name })
+            }),
+            sources: read_entries(parts.sources, &mut damage, |words, offset| {
+                let [file, digest @ ..]: [u32; 5] = words;
+                let mut md5 = [0; 16];
+                for (bytes, word) in md5.as_chunks_mut().0.iter_mut().zip(digest) {
+                    *bytes = word.to_le_bytes();
+                }
+                Ok(SourceFile {
+                    file: strings.get(file, offset)?,
+                    md5,
+                })
             }),
         };
         Ok((module, damage))
     }
+}
+
+/// Returns the part of a fragment that says what the code is: all but the source files. A comment
+/// that changes makes no other build.
+pub(crate) fn code_of(fragment: &[u8]) -> &[u8] {
+    let head = Head::read(fragment, 0);
+    let parts = head.and_then(|head| head.split(fragment, 0));
+    let sources = parts.map_or(0, |parts| parts.sources.0.len());
+    &fragment[..fragment.len() - sources]
 }
 
 /// Returns the number of bytes of ring counters that the module of a fragment needs.
@@ -263,19 +279,20 @@ impl Head {
     }
 }
 
-/// Reads entries of `4 * (N + 1)` bytes: the numbers of `N` strings, and a checksum.
+/// Reads entries of `4 * (N + 1)` bytes: `N` words, and a checksum. `make` gets the words and the
+/// offset of the entry.
 fn read_entries<T, const N: usize>(
     part: Part<'_>,
-    strings: &Strings,
     damage: &mut Vec<Damage>,
-    make: impl Fn([Text; N]) -> T,
+    make: impl Fn([u32; N], u64) -> Result<T, FormatError>,
 ) -> Vec<T> {
     let size = 4 * (N + 1);
     let mut entries = Vec::with_capacity(part.0.len() / size);
     for (number, bytes) in part.0.chunks_exact(size).enumerate() {
         let offset = part.1 + (number * size) as u64;
-        match read_entry(number, bytes, strings, offset) {
-            Ok(texts) => entries.push(make(texts)),
+        let entry = read_entry(number, bytes, offset).and_then(|words| make(words, offset));
+        match entry {
+            Ok(entry) => entries.push(entry),
             Err(error) => {
                 let fact = Fact::LostEntry(error);
                 damage.push(Damage::of_file(DamagedFile::Map, offset, fact));
@@ -288,19 +305,18 @@ fn read_entries<T, const N: usize>(
 fn read_entry<const N: usize>(
     number: usize,
     bytes: &[u8],
-    strings: &Strings,
     offset: u64,
-) -> Result<[Text; N], FormatError> {
+) -> Result<[u32; N], FormatError> {
     let (entry, crc) = bytes.split_at(4 * N);
     if Cursor::new(crc, offset).u32()? != numbered_crc(number, entry) {
         return Err(FormatError::Checksum { offset });
     }
     let mut cursor = Cursor::new(entry, offset);
-    let mut texts: [Text; N] = std::array::from_fn(|_| Text::default());
-    for text in &mut texts {
-        *text = strings.get(cursor.u32()?, offset)?;
+    let mut words = [0; N];
+    for word in &mut words {
+        *word = cursor.u32()?;
     }
-    Ok(texts)
+    Ok(words)
 }
 
 /// Leaves out functions whose counters overlap another function's counters. Of two overlapping

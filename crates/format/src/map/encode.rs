@@ -45,11 +45,13 @@ impl ModuleMap {
                 .iter()
                 .map(|gone| [&gone.name, &gone.linkage_name].map(|string| strings.number(string))),
         );
-        let sources = checksummed_entries(
-            self.sources
-                .iter()
-                .map(|source| [&source.file, &source.md5].map(|string| strings.number(string))),
-        );
+        let sources = checksummed_entries(self.sources.iter().map(|source| {
+            let mut words = [strings.number(&source.file), 0, 0, 0, 0];
+            for (word, bytes) in words[1..].iter_mut().zip(source.md5.as_chunks().0) {
+                *word = u32::from_le_bytes(*bytes);
+            }
+            words
+        }));
         let function_count = functions.len();
         let (index, records) = functions.finish();
         let (table, text) = strings.finish();

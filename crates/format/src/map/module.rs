@@ -29,7 +29,7 @@ pub struct SourceFile {
     /// Its name, as scopes have it.
     pub file: Text,
     /// The MD5 of its content: 32 lowercase hexadecimal digits.
-    pub md5: Text,
+    pub md5: [u8; 16],
 }
 
 /// A function that is not instrumented.

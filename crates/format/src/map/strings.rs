@@ -74,6 +74,19 @@ impl Strings {
         self.0.get(number as usize).cloned().flatten().ok_or(error)
     }
 
+    /// Returns the strings with these numbers. `offset` is the offset of the first number.
+    pub(super) fn all<const N: usize>(
+        &self,
+        numbers: [u32; N],
+        offset: u64,
+    ) -> Result<[Text; N], FormatError> {
+        let mut texts = std::array::from_fn(|_| Text::default());
+        for (text, number) in texts.iter_mut().zip(numbers) {
+            *text = self.get(number, offset)?;
+        }
+        Ok(texts)
+    }
+
     /// Returns the string with this number, or an empty text if the string is damaged or does not
     /// exist.
     pub(super) fn find(&self, number: u32) -> Text {

@@ -248,7 +248,7 @@ pub(crate) fn module() -> impl Strategy<Value = ModuleMap> {
     });
     let gone =
         (text(), text()).prop_map(|(name, linkage_name)| VanishedFunction { name, linkage_name });
-    let source = (text(), text()).prop_map(|(file, md5)| SourceFile { file, md5 });
+    let source = (text(), any::<[u8; 16]>()).prop_map(|(file, md5)| SourceFile { file, md5 });
     (
         text(),
         text(),
@@ -500,7 +500,7 @@ pub(crate) fn small_modules() -> [ModuleMap; 2] {
     });
     first.sources.push(SourceFile {
         file: "a.c".into(),
-        md5: "0123456789abcdef0123456789abcdef".into(),
+        md5: *b"0123456789abcdef",
     });
     first.gone.push(VanishedFunction {
         name: "tiny".into(),

@@ -23,7 +23,7 @@ pub(crate) fn main(args: &MergeArgs) -> Result<ExitCode> {
     for run in &runs {
         finish(run)?;
     }
-    let tests = tests(&runs)?;
+    let tests = tests(&runs);
     let profiles = merge(&runs, &args.output, |directory, copied| {
         test_log::write_merged(directory, &tests, copied)
     })?;
@@ -39,7 +39,7 @@ pub(crate) fn main(args: &MergeArgs) -> Result<ExitCode> {
 
 /// The tests of each run, if all runs say which test ran what. Otherwise, the new run cannot say
 /// so.
-fn tests(runs: &[PathBuf]) -> Result<Vec<(PathBuf, LoggedTest)>> {
+fn tests(runs: &[PathBuf]) -> Vec<(PathBuf, LoggedTest)> {
     let mut tests = Vec::new();
     if let Some(without) = runs.iter().find(|run| !test_log::exists(run)) {
         if let Some(with) = runs.iter().find(|run| test_log::exists(run)) {
@@ -49,13 +49,22 @@ fn tests(runs: &[PathBuf]) -> Result<Vec<(PathBuf, LoggedTest)>> {
                 with.display()
             ));
         }
-        return Ok(tests);
+        return tests;
     }
     for run in runs {
-        let logged = test_log::read(run)?.into_iter().flatten();
-        tests.extend(logged.map(|test| (run.clone(), test)));
+        let logged = match test_log::read_complete(run) {
+            Ok(logged) => logged,
+            Err(error) => {
+                status::note(&format!(
+                    "the new run does not say which test ran what: {}",
+                    error.message
+                ));
+                return Vec::new();
+            }
+        };
+        tests.extend(logged.into_iter().map(|test| (run.clone(), test)));
     }
-    Ok(tests)
+    tests
 }
 
 /// Finishes a run whose programs have ended, and refuses a run that cannot be merged.

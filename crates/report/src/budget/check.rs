@@ -7,6 +7,7 @@ use holloway_analysis::functions::{Ranking, Sums, Weight, hottest};
 use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::overlap::{Both, Overlap, overlap};
 use holloway_analysis::paths::{Sort, hottest as hottest_paths};
+use holloway_analysis::trace::pattern::NameError;
 use holloway_analysis::variation::rank::rank;
 use holloway_analysis::variation::{RankOptions, VariationRun};
 use holloway_analysis::{Function, RunProfile};
@@ -101,7 +102,12 @@ pub fn check(limit: &Limit, runs: Runs<'_>, options: &Options<'_>) -> Result<Che
         ..Options::new(options.source)
     };
     // A crate or file that does not exist makes a limit meaningless, even if others do.
-    if let Some(error) = check_selection(&[runs.run], &options)?.into_iter().next() {
+    let missing = match check_selection(&[runs.run], &options) {
+        // The path has no executions, which may be what the limit wants.
+        Err(SelectionError::Path(NameError::NoPathWithName { .. })) => Vec::new(),
+        missing => missing?,
+    };
+    if let Some(error) = missing.into_iter().next() {
         return Err(error.into());
     }
     let compares_functions = matches!(limit.measure, Measure::Overlap | Measure::NewPaths);

@@ -31,7 +31,7 @@ pub(crate) struct Scopes<'m> {
 pub(crate) struct SubprogramCache<'m> {
     known: RefCell<HashMap<Subprogram<'m>, Scope>>,
     /// By file: its MD5.
-    sources: RefCell<BTreeMap<Text, Text>>,
+    sources: RefCell<BTreeMap<Text, [u8; 16]>>,
 }
 
 /// How rustc begins the names of the files of the standard library. Its version determines their
@@ -49,7 +49,7 @@ impl<'m> SubprogramCache<'m> {
                 if !file.starts_with(STANDARD_LIBRARY)
                     && let Some(md5) = subprogram.file_md5()
                 {
-                    self.sources.borrow_mut().insert(file.clone(), md5.into());
+                    self.sources.borrow_mut().insert(file.clone(), md5);
                 }
                 Scope {
                     name: subprogram.name().into(),
@@ -71,7 +71,7 @@ impl<'m> SubprogramCache<'m> {
         sources
             .map(|(file, md5)| SourceFile {
                 file: file.clone(),
-                md5: md5.clone(),
+                md5: *md5,
             })
             .collect()
     }
@@ -96,10 +96,7 @@ impl<'m> Scopes<'m> {
             None => Scope::default(),
         };
         if scopes.is_generated {
-            scope = Scope {
-                name: scope.name,
-                ..Scope::default()
-            };
+            scope.line = 0;
         }
         scope.linkage_name = function.name().into();
         scopes.scopes.push(scope);

@@ -29,8 +29,8 @@
 //!                                  8 4 crc32 of number and bytes 0..8
 //!      …    r  function records (crate::frames)
 //!      … to the end of the fragment
-//!              source files:       0 4 name  4 4 MD5, in hexadecimal digits
-//!                                  8 4 crc32 of number and bytes 0..8
+//!              source files:       0 4 name  4 16 MD5
+//!                                  20 4 crc32 of number and bytes 0..20
 //! ```
 //! Older weavers write no source files, and older readers ignore them.
 //!

@@ -137,8 +137,8 @@ enum Counts {
 }
 
 /// The functions of a part of a plan, each with its code, random calls, and random counts of all
-/// edges. Half of the edges are unpredictable, if they lead out of a branch. Early counts also have
-/// random call targets, sizes of memory operations, and paths to copy.
+/// edges. Early counts also have random call targets, sizes of memory operations, and paths to copy,
+/// and half of the edges are unpredictable, if they lead out of a branch.
 fn random_functions(functions: &str, counts: Counts, seed: u64) -> String {
     let mut random = Random(seed);
     let names = names(functions);
@@ -172,7 +172,11 @@ fn random_functions(functions: &str, counts: Counts, seed: u64) -> String {
                 let _ = writeln!(text, "size {site} {} {bytes}", any_count(&mut random));
             }
         }
-        for edge in (0..edges).filter(|_| random.below(2) == 0) {
+        let early_edges = match counts {
+            Counts::Early => 0..edges,
+            Counts::Late => 0..0,
+        };
+        for edge in early_edges.filter(|_| random.below(2) == 0) {
             let _ = writeln!(text, "unpredictable {edge} {}", u64::MAX);
         }
         for path in random_paths(code, &mut random) {

@@ -49,7 +49,6 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use holloway_link::cc::{self, Language};
 use holloway_link::{rustc, step, tools, worker};
-use mimalloc::MiMalloc;
 
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, PagerArgs, RunsCommand};
 use commands::cargo::{self, Verb};
@@ -60,11 +59,6 @@ use commands::{
 };
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};
-
-/// It takes the place of libc's `malloc`, too, which LLVM calls: for a module of 15 MB of bitcode,
-/// libc's spends more than a third of a worker's time in searching its lists of free memory.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Runs the command line, which begins with the name by which the program was called.
 pub fn main() -> ExitCode {

@@ -66,7 +66,7 @@ pub(super) static PROGRAMS: [Program; 3] = [
     },
     Program {
         name: "wasm-opt",
-        about: "optimizes the suite's program *parse* for WebAssembly, trained on *markdown* (Binaryen, C++)",
+        about: "optimizes the suite's program *json* for WebAssembly, trained on *markdown* (Binaryen, C++)",
         sources: Sources::CMake,
         input: Input::Module,
     },
@@ -108,8 +108,8 @@ impl Program {
             Input::Module => {
                 let (program, passes) = match scale {
                     Scale::Train => ("markdown", &["-O2"][..]),
-                    Scale::Count => ("parse", &["-O1"][..]),
-                    Scale::Time => ("parse", &["-O2"][..]),
+                    Scale::Count => ("json", &["-O1"][..]),
+                    Scale::Time => ("json", &["-O2"][..]),
                 };
                 let module = web_assembly(program, &folder.join("modules"))?;
                 // One thread: clang's counters lose counts if several threads update them.

@@ -138,6 +138,16 @@ fn results_are_written_for_ci_systems_before_the_check_fails() {
 }
 
 #[test]
+fn a_path_that_did_not_run_keeps_its_maximum() {
+    let (project, _) = recorded();
+    let limit = |bound| format!("measure = 'path-executions';{bound};function = 'even#12345'");
+    let [most, least] = ["max = 10", "min = 1"].map(limit);
+    let file = budget(project, "gone.toml", &[&most, &least]);
+    let text = project.holloway(&format!("check {file} large")).exits(3);
+    text.says("gone.toml  large breaks 1 of 2 limits");
+}
+
+#[test]
 fn limits_that_cannot_be_checked_are_errors() {
     let (project, _) = recorded();
     let check = |limit: &str, message: &str| {
@@ -168,7 +178,7 @@ fn limits_that_cannot_be_checked_are_errors() {
     check("measure = 'calls';max = 1;crate = 'none'", "none");
     check(
         "measure = 'calls';max = 1;function = 'even#12345'",
-        "no path `even#12345` ran",
+        "calls counts whole functions",
     );
     check(
         "measure = 'conditions-covered';min = 1",

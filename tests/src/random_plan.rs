@@ -137,8 +137,8 @@ enum Counts {
 }
 
 /// The functions of a part of a plan, each with its code, random calls, and random counts of all
-/// edges. Early counts also have random call targets, sizes of memory operations, and paths to copy,
-/// and half of the edges are unpredictable, if they lead out of a branch.
+/// edges. Early counts also have random call targets, sizes of memory operations, and paths to
+/// copy, and half of the edges are unpredictable, if they lead out of a branch.
 fn random_functions(functions: &str, counts: Counts, seed: u64) -> String {
     let mut random = Random(seed);
     let names = names(functions);

@@ -529,13 +529,22 @@ fn copied_paths_are_a_step_of_their_own() {
         let text = optimize(&["--plan", "paths.plan"]).text();
         let gain = text.lines().filter(|line| line.starts_with("paths  "));
         let gain: Vec<&str> = gain.collect();
-        assert_eq!(gain.len(), 2, "{text}");
-        assert!(gain[0].contains(" saved (95 %: "), "{text}");
-        assert!(gain[0].contains(" path"), "{text}");
-        assert!(
-            gain[1].contains("kept: ") || gain[1].contains("dropped: "),
-            "{text}"
-        );
+        // If the noise of the one pair has dropped the counts, the paths may change nothing.
+        match gain[..] {
+            [none] => assert!(
+                none.contains("the compiler makes the same program"),
+                "{text}"
+            ),
+            [saved, verdict] => {
+                assert!(
+                    saved.contains(" saved (95 %: ") && saved.contains(" path"),
+                    "{text}"
+                );
+                let is_decided = verdict.contains("kept: ") || verdict.contains("dropped: ");
+                assert!(is_decided, "{text}");
+            }
+            _ => panic!("{text}"),
+        }
         let text = optimize(&[]).text();
         assert!(!text.contains("paths  "), "{text}");
     }

@@ -112,12 +112,12 @@ fn two() {
     assert_eq!(
         declared,
         [
-            ("main", "", 0),
+            ("main", "program.rs", 0),
             ("one", "program.rs", 3),
             ("twice", "program.rs", 1),
             ("two", "program.rs", 5),
-            ("{closure#0}", "", 0),
-            ("{closure#0}", "", 0),
+            ("{closure#0}", "program.rs", 0),
+            ("{closure#0}", "program.rs", 0),
             ("{closure#0}", "program.rs", 1),
         ]
     );

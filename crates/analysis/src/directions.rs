@@ -471,7 +471,9 @@ impl<'a> Directions<'a> {
             ChainEnd::Block(block) => self.branch_place(block).map(|place| (block, place)),
             ChainEnd::Back(_) | ChainEnd::Exit(_) => None,
         };
-        let places = chain.places.iter().copied().chain(last);
+        let known = chain.places.iter().copied();
+        let from_arrival = known.skip_while(|&(block, place)| (block, Some(place)) != arrival);
+        let places = from_arrival.chain(last);
         let mut later = places.filter(|(_, place)| is_not_before(place));
         later
             .next()

@@ -32,8 +32,8 @@
 //! - `function HASH CALLS EDGES NAME` begins a function: the hash of its graph
 //!   ([`FunctionMap::graph_hash`](crate::FunctionMap::graph_hash)) in 16 hexadecimal digits, its
 //!   calls, the number of its edges, and its linkage name to the end of the line.
-//! - `code PLACES BLOCK… | FROM-TO…` follows if the function ran: what is needed to find the
-//!   function and its blocks again after a change (`plan/code.rs`).
+//! - `code PLACES BLOCK… | FROM-TO…` follows if the function ran: hashes of its blocks, and its
+//!   edges. They help to find the function again after its code has changed (`plan/code.rs`).
 //! - `EDGE COUNT` follows for each edge that ran, ascending. Edges are numbered from 0, in the
 //!   order of the map, and exit edges are left out
 //!   ([`EdgeMap::is_always_there`](crate::EdgeMap::is_always_there)).

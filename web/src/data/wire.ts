@@ -69,7 +69,7 @@ export interface MissedPaths {
   counts: Wire[];
   predicted: Wire[];
   instructions: Wire[];
-  /** Number of such paths, with those that are not in the list. */
+  /** The number of all missed paths. The list has the first of them. */
   all: number;
 }
 

@@ -34,7 +34,8 @@ pub struct Projection {
     /// The functions of the baseline whose counts are in `profile`, each with the function of the
     /// run that has them.
     pub matches: Vec<(FunctionId, FunctionId)>,
-    /// The functions of the baseline of which only the totals are known, in the same form.
+    /// The functions of the baseline whose code has changed, each with its counterpart in the run.
+    /// Only their totals are compared.
     pub changed: Vec<(FunctionId, FunctionId)>,
     /// Functions of the baseline that ran and have no counterpart in the run, most instructions
     /// first.

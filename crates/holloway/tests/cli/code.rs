@@ -199,7 +199,7 @@ fn a_function_is_annotated_from_its_declaration_to_its_end() {
     );
 }
 
-/// Source text that is not the compiled one is said to be so, once.
+/// If a source file has changed since the build, one warning names it.
 #[test]
 fn sources_that_have_changed_are_named() {
     let text = "int main(int count, char **words) {\n  int sum = 0;\n  while (sum < 9) sum += count;\n  return sum == 0;\n}\n";
@@ -234,7 +234,7 @@ fn sources_that_have_changed_are_named() {
         project.holloway("annotate main run").ok().says(reason);
     };
     project.write("sub/app.c", "");
-    says("the file has fewer lines than the one that was compiled");
+    says("the file has fewer lines than when it was compiled");
     let file = project.path().join("sub/app.c");
     std::fs::remove_file(&file).unwrap();
     says("the file is not on this machine");

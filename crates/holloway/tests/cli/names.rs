@@ -116,7 +116,7 @@ fn a_path_has_one_name_in_all_kinds() {
         .complains(unknown);
 }
 
-/// Static functions of one name are told apart by their files.
+/// `--file` and `--crate` choose one of several static functions with the same name.
 #[test]
 fn equal_names_are_chosen_by_file_or_crate() {
     let function = |calls: &str| {

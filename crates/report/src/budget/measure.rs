@@ -19,7 +19,7 @@ pub enum Measure {
     LinesCovered,
     /// Ways of branches that were taken, in percent.
     BranchesCovered,
-    /// Paths that ran, without those that end in a panic or are left in a call, in percent.
+    /// Paths that ran, in percent. Paths that end in a panic, or that a call leaves, do not count.
     PathsCovered,
     /// Conditions of decisions that acted on the outcome by themselves (MC/DC), in percent.
     ConditionsCovered,

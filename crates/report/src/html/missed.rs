@@ -105,8 +105,9 @@ impl ComparedPath {
     }
 }
 
-/// The paths of which less than half of the executions are predicted, those with the most missed
-/// instructions first. Each field has a value for each path.
+/// The missed paths: edge counts predict less than half of their executions. Paths with the most
+/// instructions in executions that are not predicted come first. Each field has a value for each
+/// path.
 #[derive(Serialize, Default)]
 pub(super) struct MissedPaths {
     functions: Vec<usize>,
@@ -115,7 +116,7 @@ pub(super) struct MissedPaths {
     counts: Vec<Exact>,
     predicted: Vec<Exact>,
     instructions: Vec<Exact>,
-    /// Number of such paths, with those that are not in the list.
+    /// The number of all missed paths. The list has the first of them.
     all: usize,
 }
 

@@ -84,7 +84,7 @@ fn write_part(sheet: &mut Sheet<'_>, part: &Annotation) -> io::Result<()> {
             format!("{ran} of {with_code} with code ran · 0: never ran · no number: no code")
         }
         TextState::Short => format!(
-            "{ran} of {with_code} with code ran · the file has fewer lines than the one that was compiled"
+            "{ran} of {with_code} with code ran · the file has fewer lines than when it was compiled"
         ),
         TextState::Unknown(TextProblem::Missing) => without_text("the file is not on this machine"),
         TextState::Unknown(TextProblem::Unreadable(reason)) => {

@@ -353,9 +353,58 @@ fn training_weaves_no_module_in_which_nothing_records() {
         output.stderr
     );
     // With counters before the optimizer, with counters after it, and without any for the
-    // sequences.
-    assert_eq!(files_with(&cache, b"not_called"), 3);
-    assert!(files_with(&cache, b"find") > 3);
+    // sequences. Also as the optimizer's bitcode, from which the counters after it are added.
+    assert_eq!(files_with(&cache, b"not_called"), 4);
+    assert!(files_with(&cache, b"find") > 4);
+}
+
+#[test]
+fn builds_share_what_the_optimizer_makes() {
+    let scratch = scratch("optimize-shared").unwrap();
+    let folder = scratch.path();
+    let other = folder.join("other.c");
+    std::fs::write(
+        &other,
+        "int not_called(int n) { return n > 3 ? n * 5 : n; }\n",
+    )
+    .unwrap();
+    let source = tests_directory().join("workloads/selects/search.c");
+    cc(
+        folder,
+        &source,
+        &["--embed", other.to_str().unwrap()],
+        "search",
+    );
+    let cache = folder.join("cache");
+    let run = |words: &[&str]| {
+        let mut command = holloway(folder, words);
+        run_ok(command.env("HOLLOWAY_CACHE", &cache)).unwrap();
+        // The entries with optimized code, and the woven modules.
+        [&b"HLWOPTIM"[..], b"HLWCACHE"].map(|magic| files_with(&cache, magic))
+    };
+    let train = ["plan", "train", "-o", "plan", "./search", "--"];
+    let [optimized, trained] = run(&[&train[..], &KEYS[0]].concat());
+    assert_eq!(optimized, 2);
+    let apply = |plan| {
+        let program = format!("{plan}.program");
+        run(&["plan", "apply", "-o", &program, "--plan", plan, "./search"])
+    };
+    // Both modules are compiled, but the optimizer has run already.
+    assert_eq!(apply("plan"), [2, trained + 2]);
+    // Another plan for one function compiles this function's module.
+    let text = std::fs::read_to_string(folder.join("plan")).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    let length = lines.len();
+    lines.retain(|line| !line.starts_with("unpredictable "));
+    assert!(lines.len() < length);
+    std::fs::write(folder.join("edited"), lines.join("\n")).unwrap();
+    assert_eq!(apply("edited"), [3, trained + 3]);
+    let programs = ["plan.program", "edited.program"];
+    let [marked, edited] = programs.map(|name| disassembly(&folder.join(name), "find"));
+    assert!(
+        marked.contains("cmov") && !edited.contains("cmov"),
+        "{edited}"
+    );
 }
 
 /// LLVM makes a copy of `find` for each function that it is called with, before the probes.

@@ -77,6 +77,7 @@ pub fn main() -> ExitCode {
         Some(tools::CLANGXX) => compile(Language::Cxx, args),
         // `holloway` and `cargo-holloway` both call themselves as workers.
         _ if args.first().is_some_and(|word| word == worker::COMMAND) => {
+            holloway_allocator::switch();
             Ok(worker::run(args[1..].to_vec()))
         }
         _ if args

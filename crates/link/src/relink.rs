@@ -10,10 +10,10 @@ use holloway_format::{LineFlavor, Piece, Plan, RECIPE_SECTION, Recipe, Text};
 use object::{Object as _, ObjectSection as _};
 
 use crate::error::{Error, Result};
-use crate::guide::hash;
 use crate::host::Host;
 use crate::line::{Flavor, Line};
 use crate::placement;
+use crate::plan_parts::PlanFile;
 use crate::program::find_program;
 use crate::records::Recorder;
 use crate::settings::{EarlyLink, LinkSettings};
@@ -121,18 +121,11 @@ impl CarriedProgram {
             Purpose::Training => EarlyLink::Training,
             Purpose::NumberedTraining => EarlyLink::NumberedTraining,
             Purpose::Sequences(names) => EarlyLink::Sequences(patterns(names)),
-            Purpose::LateTraining(plan) => {
-                let (file, hash) = write_plan(plan, directory)?;
-                EarlyLink::LateTraining(file, hash)
-            }
+            Purpose::LateTraining(plan) => EarlyLink::LateTraining(write_plan(plan, directory)?),
             Purpose::Timing(plan, names) => {
-                let (file, hash) = write_plan(plan, directory)?;
-                EarlyLink::Timing(file, hash, patterns(names))
+                EarlyLink::Timing(write_plan(plan, directory)?, patterns(names))
             }
-            Purpose::Optimized(plan) => {
-                let (file, hash) = write_plan(plan, directory)?;
-                EarlyLink::Optimized(file, hash)
-            }
+            Purpose::Optimized(plan) => EarlyLink::Optimized(write_plan(plan, directory)?),
             Purpose::Plain => EarlyLink::Plain,
         };
         let mut arguments = self.arguments(output);
@@ -194,14 +187,13 @@ impl CarriedProgram {
 }
 
 /// Writes a plan into `directory`, without its order of functions, which does not change the
-/// modules. Returns its file, and the hash of its content.
-fn write_plan(plan: &Plan, directory: &Path) -> Result<(PathBuf, String)> {
+/// modules.
+fn write_plan(plan: &Plan, directory: &Path) -> Result<PlanFile> {
     let file = directory.join("plan");
     let mut plan = plan.clone();
     plan.set_order(Vec::new());
-    let text = plan.to_text();
-    std::fs::write(&file, &text).map_err(Error::writing(&file))?;
-    Ok((file, hash(text.as_bytes())))
+    std::fs::write(&file, plan.to_text()).map_err(Error::writing(&file))?;
+    Ok(PlanFile { file, plan })
 }
 
 /// Whether the linker leaves out the names of functions because of this word. Training needs them

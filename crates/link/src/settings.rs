@@ -28,6 +28,7 @@ use crate::collect_options::{CollectOptions, GraphStage, Switch};
 use crate::error::{Error, Result};
 use crate::level;
 use crate::line::{Line, Output};
+use crate::plan_parts::PlanFile;
 use crate::tools::cache_home;
 
 /// What a link makes of bitcode that no optimizer has seen.
@@ -48,14 +49,13 @@ pub(crate) enum EarlyLink {
     /// A program that records the sequences of paths in some functions: their patterns, one per
     /// line. Empty: in all functions.
     Sequences(String),
-    /// A program that is optimized by a plan, and counts what its optimized code does: the plan's
-    /// file, and the hash of its content.
-    LateTraining(PathBuf, String),
-    /// A program that is optimized by a plan, and times the paths of its optimized code: the plan's
-    /// file, the hash of its content, and patterns as those of [`Self::Sequences`].
-    Timing(PathBuf, String, String),
-    /// A program that is optimized by a plan: the plan's file, and the hash of its content.
-    Optimized(PathBuf, String),
+    /// A program that is optimized by a plan, and counts what its optimized code does.
+    LateTraining(PlanFile),
+    /// A program that is optimized by a plan, and times the paths of its optimized code in some
+    /// functions: patterns as those of [`Self::Sequences`].
+    Timing(PlanFile, String),
+    /// A program that is optimized by a plan.
+    Optimized(PlanFile),
 }
 
 impl EarlyLink {
@@ -66,9 +66,23 @@ impl EarlyLink {
             Self::Training
             | Self::NumberedTraining
             | Self::Sequences(_)
-            | Self::LateTraining(..)
+            | Self::LateTraining(_)
             | Self::Timing(..)
-            | Self::Optimized(..) => true,
+            | Self::Optimized(_) => true,
+        }
+    }
+
+    /// The plan by which the program is optimized.
+    pub(crate) fn plan(&self) -> Option<&PlanFile> {
+        match self {
+            Self::LateTraining(plan) | Self::Timing(plan, _) | Self::Optimized(plan) => Some(plan),
+            Self::Embed
+            | Self::Source
+            | Self::Plain
+            | Self::Numbered
+            | Self::Training
+            | Self::NumberedTraining
+            | Self::Sequences(_) => None,
         }
     }
 
@@ -76,21 +90,21 @@ impl EarlyLink {
     /// no functions; empty for all functions.
     pub(crate) fn selected(&self) -> Option<&str> {
         match self {
-            Self::Sequences(patterns) | Self::Timing(.., patterns) => Some(patterns),
+            Self::Sequences(patterns) | Self::Timing(_, patterns) => Some(patterns),
             Self::Embed
             | Self::Source
             | Self::Plain
             | Self::Numbered
             | Self::Training
             | Self::NumberedTraining
-            | Self::LateTraining(..)
-            | Self::Optimized(..) => None,
+            | Self::LateTraining(_)
+            | Self::Optimized(_) => None,
         }
     }
 }
 
 impl fmt::Display for EarlyLink {
-    /// Writes what distinguishes the results for the same bitcode.
+    /// Writes what distinguishes the results for the same bitcode and plan.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embed | Self::Plain => f.write_str("embed"),
@@ -99,9 +113,9 @@ impl fmt::Display for EarlyLink {
             Self::NumberedTraining => f.write_str("numbered training"),
             // The kind and the patterns distinguish the results.
             Self::Training | Self::Sequences(_) => f.write_str("training"),
-            Self::LateTraining(_, hash) => write!(f, "late training {hash}"),
-            Self::Timing(_, hash, _) => write!(f, "timing {hash}"),
-            Self::Optimized(_, hash) => write!(f, "optimized {hash}"),
+            Self::LateTraining(_) => f.write_str("late training"),
+            Self::Timing(..) => f.write_str("timing"),
+            Self::Optimized(_) => f.write_str("optimized"),
         }
     }
 }
@@ -190,11 +204,11 @@ impl LinkSettings {
             | EarlyLink::Source
             | EarlyLink::Plain
             | EarlyLink::Numbered
-            | EarlyLink::Optimized(..) => (Kind::Edges, false, String::new()),
-            EarlyLink::Training | EarlyLink::NumberedTraining | EarlyLink::LateTraining(..) => {
+            | EarlyLink::Optimized(_) => (Kind::Edges, false, String::new()),
+            EarlyLink::Training | EarlyLink::NumberedTraining | EarlyLink::LateTraining(_) => {
                 (Kind::Edges, true, String::new())
             }
-            EarlyLink::Timing(.., only) => (Kind::Variation, true, only.clone()),
+            EarlyLink::Timing(_, only) => (Kind::Variation, true, only.clone()),
             EarlyLink::Sequences(only) => (Kind::Loops, true, only.clone()),
         };
         let options = CollectOptions {

@@ -41,9 +41,10 @@ use crate::jobserver::Jobserver;
 use crate::level;
 use crate::llvm::find_llvm;
 use crate::message::Message;
+use crate::name_search::NameSearch;
 use crate::outcome::ModuleOutcome;
+use crate::plan_parts::{ModulePlan, PlanParts};
 use crate::records::Recorder;
-use crate::selected::Selected;
 use crate::settings::{EarlyLink, LinkSettings};
 use crate::worker::{self, WorkerExit};
 
@@ -64,8 +65,12 @@ pub(crate) struct Weaver<'a> {
     identity: String,
     /// The same for modules that are those of the plain program.
     plain_identity: String,
+    /// The same for the code that the optimizer makes with a plan.
+    optimized_identity: String,
     /// For each module, whether it is that of the plain program.
     is_plain: Vec<bool>,
+    /// What the link's plan says about each module. Empty without a plan.
+    module_plans: Vec<ModulePlan>,
     cache: Option<Cache>,
 }
 
@@ -107,16 +112,18 @@ impl<'a> Weaver<'a> {
         let library = find_llvm()?.library;
         let llvm = library.path().to_owned();
         let versions = format!(
-            "holloway {} map {MAP_VERSION} {} llvm {:?} {}\nkind {} sections {}\n",
+            "holloway {} map {MAP_VERSION} {} llvm {:?} {}\n",
             env!("CARGO_PKG_VERSION"),
             file_identity(&exe),
             library.version(),
             file_identity(&llvm),
-            settings.shared,
-            settings.function_sections,
+        );
+        let output = format!(
+            "kind {} sections {}\n",
+            settings.shared, settings.function_sections
         );
         let identity = format!(
-            "{versions}collect {} exits {} guide {} early {} std {} only {:?} skip {:?}\n",
+            "{versions}{output}collect {} exits {} guide {} early {} std {} only {:?} skip {:?}\n",
             settings.collect,
             settings.exits,
             guide.map_or("none", |guide| &guide.hash),
@@ -128,7 +135,8 @@ impl<'a> Weaver<'a> {
             settings.only,
             settings.skip,
         );
-        let plain_identity = format!("{versions}plain\n");
+        let plain_identity = format!("{versions}{output}plain\n");
+        let optimized_identity = format!("{versions}optimized code std {}\n", settings.std);
         let cache = settings
             .cache
             .as_deref()
@@ -152,7 +160,9 @@ impl<'a> Weaver<'a> {
             llvm,
             identity,
             plain_identity,
+            optimized_identity,
             is_plain: plain_modules(inputs, settings)?,
+            module_plans: module_plans(inputs, settings)?,
             cache,
         })
     }
@@ -194,13 +204,29 @@ impl<'a> Weaver<'a> {
     }
 
     fn key(&self, number: usize) -> Key {
-        let module = &self.inputs.modules[number];
-        let (identity, probes) = match self.is_plain[number] {
-            true => (&self.plain_identity, false),
-            false => (&self.identity, self.settings.probes),
+        let (identity, plan, probes) = match self.is_plain[number] {
+            true => (&self.plain_identity, None, false),
+            false => {
+                let plan = self.module_plans.get(number);
+                (&self.identity, plan, self.settings.probes)
+            }
         };
+        let plan = plan.map_or("none", |plan| &plan.all);
+        self.module_key(identity, number, &format!("plan {plan} probes {probes}"))
+    }
+
+    /// The key of the code that the optimizer makes of a module with the link's plan. `None`
+    /// without a plan.
+    fn optimized_key(&self, number: usize) -> Option<Key> {
+        let plan = self.module_plans.get(number)?;
+        let plan = format!("plan {}", plan.early);
+        Some(self.module_key(&self.optimized_identity, number, &plan))
+    }
+
+    fn module_key(&self, identity: &str, number: usize, settings: &str) -> Key {
+        let module = &self.inputs.modules[number];
         let settings = format!(
-            "{identity}name {:?} opt {} fat {} beside {} probes {probes}",
+            "{identity}name {:?} opt {} fat {} beside {} {settings}",
             module.name,
             self.settings.opt.map_or("own", level::name),
             self.inputs.whole_program == Some(number),
@@ -308,7 +334,7 @@ impl<'a> Weaver<'a> {
     pub(crate) fn without_probes(&self, number: usize, reason: &str) -> Result<ModuleOutcome> {
         let module = &self.inputs.modules[number];
         let plain_reason = match &self.settings.early {
-            Some(EarlyLink::Optimized(..)) => {
+            Some(EarlyLink::Optimized(_)) => {
                 format!("{reason}: compiled without the plan's counts")
             }
             Some(
@@ -319,7 +345,7 @@ impl<'a> Weaver<'a> {
                 | EarlyLink::Training
                 | EarlyLink::NumberedTraining
                 | EarlyLink::Sequences(_)
-                | EarlyLink::LateTraining(..)
+                | EarlyLink::LateTraining(_)
                 | EarlyLink::Timing(..),
             )
             | None => {
@@ -465,12 +491,17 @@ impl<'a> Weaver<'a> {
         match &settings.early {
             None => {}
             Some(
-                EarlyLink::Optimized(plan, _)
-                | EarlyLink::LateTraining(plan, _)
-                | EarlyLink::Timing(plan, ..),
+                EarlyLink::Optimized(plan)
+                | EarlyLink::LateTraining(plan)
+                | EarlyLink::Timing(plan, _),
             ) if attempt.plan => {
                 option("--early", worker::OPTIMIZED.into());
-                option("--plan", plan.clone().into());
+                option("--plan", plan.file.clone().into());
+                let cache = settings.cache.as_ref().filter(|_| self.cache.is_some());
+                if let (Some(directory), Some(key)) = (cache, self.optimized_key(number)) {
+                    option("--cache", directory.into());
+                    option("--kept", key.to_hex().into());
+                }
             }
             Some(EarlyLink::Training | EarlyLink::NumberedTraining | EarlyLink::Sequences(_))
                 if attempt.probes =>
@@ -520,7 +551,8 @@ fn plain_modules(inputs: &Inputs, settings: &LinkSettings) -> Result<Vec<bool>> 
         Some(early) => early,
         None => return all(false),
     };
-    let Some(selected) = early.selected().and_then(Selected::new) else {
+    let selected = early.selected().unwrap_or_default();
+    let Some(selected) = NameSearch::new(selected.lines()) else {
         return all(false);
     };
     let modules = inputs.modules.iter().map(|module| {
@@ -533,6 +565,22 @@ fn plain_modules(inputs: &Inputs, settings: &LinkSettings) -> Result<Vec<bool>> 
         true => Ok(is_plain),
         false => all(false),
     }
+}
+
+/// Returns what the link's plan says about each module. Empty without a plan.
+///
+/// # Errors
+/// If a module cannot be read any more.
+fn module_plans(inputs: &Inputs, settings: &LinkSettings) -> Result<Vec<ModulePlan>> {
+    let Some(plan) = settings.early.as_ref().and_then(EarlyLink::plan) else {
+        return Ok(Vec::new());
+    };
+    let parts = PlanParts::new(&plan.plan);
+    let modules = inputs.modules.iter().map(|module| {
+        let bitcode = read_part(&module.path, &module.range)?;
+        Ok(parts.of_module(&bitcode))
+    });
+    modules.collect()
 }
 
 /// Shortens the name of a module to its crate or source file: `regex_automata` for

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use holloway_format::guide::GUIDE_MAGIC;
 use holloway_format::{Guide, Plan, PlanError};
 use holloway_llvm::Library;
+use holloway_weave::cache::{Cache, Key, Place};
 use holloway_weave::{
     EarlyBuild, Filter, LinkKind, ModuleOptions, OptLevel, Replacement, WeaveError, WovenModule,
     cache, weave_module,
@@ -107,6 +108,8 @@ enum WorkerError {
     Plan { path: PathBuf, source: PlanError },
     #[error("--cpu-seconds {0}: not a number")]
     CpuSeconds(String),
+    #[error("--kept {0}: not a key of the cache")]
+    Key(String),
     #[error("--range {0}: not of the form START..END")]
     Range(String),
     #[error(transparent)]
@@ -146,6 +149,10 @@ struct Request {
     early: String,
     /// The plan of an optimized build.
     plan: PathBuf,
+    /// The directory of the cache that keeps the code of an optimized build after the optimizer.
+    cache: PathBuf,
+    /// The key of this code. `None`: it is not kept.
+    kept: Option<Key>,
     /// The CPU time that the worker may take, in seconds.
     cpu_seconds: Option<u64>,
     /// The module is a whole Rust program (`lto = "fat"`).
@@ -202,6 +209,11 @@ impl Request {
             }
             "--early" => self.early = text(),
             "--plan" => self.plan = value.into(),
+            "--cache" => self.cache = value.into(),
+            "--kept" => {
+                let key = Key::from_hex(&text()).ok_or_else(|| WorkerError::Key(text()))?;
+                self.kept = Some(key);
+            }
             "--only" => self.only = text(),
             "--skip" => self.skip = text(),
             "--opt" => self.opt = level::parse(&text()),
@@ -263,6 +275,7 @@ impl Request {
         options.guide = self.options.guide.as_deref().map(read_guide).transpose()?;
         options.opt = self.opt;
         options.early = self.early_build()?;
+        options.kept = self.kept.and_then(|key| self.place(key));
         options.numbers = self.numbers;
         options.filter = filter;
         options.std = self.std;
@@ -271,6 +284,13 @@ impl Request {
         options.function_sections = self.function_sections;
         options.probes = !self.no_probes;
         Ok(options)
+    }
+
+    /// The place of the optimized code. `None` if the cache cannot be used any more: then the code
+    /// is made again.
+    fn place(&self, key: Key) -> Option<Place> {
+        let cache = Cache::open(&self.cache).ok()?;
+        Some(Place { cache, key })
     }
 
     fn early_build(&self) -> Result<Option<EarlyBuild>> {

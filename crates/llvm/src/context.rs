@@ -10,7 +10,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;
 
 use crate::library::Library;
-use crate::sys::{Api, LContext, LDiagnostic};
+use crate::sys::{Api, LBuffer, LContext, LDiagnostic};
 
 /// An LLVM context with its diagnostics. Modules borrow it.
 pub struct Context {
@@ -115,6 +115,20 @@ pub(crate) unsafe fn take_message(api: &Api, message: *mut c_char) -> String {
         let text = CStr::from_ptr(message).to_string_lossy().trim().to_string();
         (api.LLVMDisposeMessage)(message);
         text
+    }
+}
+
+/// Copies a memory buffer that LLVM allocated, and frees it.
+///
+/// # Safety
+/// `buffer` is a buffer that `LLVMDisposeMemoryBuffer` may free.
+pub(crate) unsafe fn take_buffer(api: &Api, buffer: *mut LBuffer) -> Vec<u8> {
+    // SAFETY: by the contract, a buffer that this function must free; it is not used after this.
+    unsafe {
+        let start = (api.LLVMGetBufferStart)(buffer).cast::<u8>();
+        let bytes = std::slice::from_raw_parts(start, (api.LLVMGetBufferSize)(buffer)).to_vec();
+        (api.LLVMDisposeMemoryBuffer)(buffer);
+        bytes
     }
 }
 

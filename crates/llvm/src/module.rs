@@ -10,7 +10,7 @@ use std::fmt;
 use std::ptr::NonNull;
 
 use crate::bitstream;
-use crate::context::{Context, copy_text, take_message};
+use crate::context::{Context, copy_text, take_buffer, take_message};
 use crate::error::LlvmError;
 use crate::sys::{Api, LModule};
 
@@ -120,6 +120,15 @@ impl<'c> Module<'c> {
             raw: NonNull::new(raw).expect("LLVM copies every module"),
             context: self.context,
             name: self.name.clone(),
+        }
+    }
+
+    /// Writes the module as bitcode.
+    pub fn to_bitcode(&self) -> Vec<u8> {
+        // SAFETY: returns a new buffer for us, which is never null.
+        unsafe {
+            let buffer = (self.api().LLVMWriteBitcodeToMemoryBuffer)(self.raw());
+            take_buffer(self.api(), buffer)
         }
     }
 

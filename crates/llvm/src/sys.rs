@@ -76,6 +76,7 @@ api! {
         fn LLVMGetBufferStart(*mut LBuffer) -> *const c_char;
         fn LLVMGetBufferSize(*mut LBuffer) -> usize;
         fn LLVMParseBitcodeInContext2(*mut LContext, *mut LBuffer, *mut *mut LModule) -> Bool;
+        fn LLVMWriteBitcodeToMemoryBuffer(*mut LModule) -> *mut LBuffer;
 
         fn LLVMDisposeModule(*mut LModule);
         fn LLVMGetTarget(*mut LModule) -> *const c_char;

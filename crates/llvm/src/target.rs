@@ -5,7 +5,7 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
-use crate::context::take_message;
+use crate::context::{take_buffer, take_message};
 use crate::error::LlvmError;
 use crate::library::Library;
 use crate::module::Module;
@@ -189,13 +189,7 @@ impl Module<'_> {
             });
         }
         // SAFETY: on success the buffer is set, and must be freed here.
-        let object = unsafe {
-            let start = (api.LLVMGetBufferStart)(buffer).cast::<u8>();
-            let object =
-                std::slice::from_raw_parts(start, (api.LLVMGetBufferSize)(buffer)).to_vec();
-            (api.LLVMDisposeMemoryBuffer)(buffer);
-            object
-        };
+        let object = unsafe { take_buffer(api, buffer) };
         self.check_errors("code generation")?;
         Ok(object)
     }

@@ -1,4 +1,5 @@
-//! A cache of woven modules, so that a relink weaves only the modules that changed.
+//! A cache of woven modules, so that a relink weaves only the modules that changed. It also keeps
+//! optimized code, from which several builds go on.
 //!
 //! The key is a hash of everything that determines the result. An entry is a file whose name is its
 //! key. The entry is written under another name and then renamed, so that concurrent links see
@@ -8,15 +9,9 @@
 //!
 //! ```text
 //! OFFSET SIZE MEANING
-//!      0    8  HLWCACHE
+//!      0    8  HLWCACHE for a woven module, HLWOPTIM for optimized code
 //!      8   32  BLAKE3 of all that follows
-//!     40    8  size of the counters in bytes
-//!     48    8  length s of the base symbol
-//!     56    8  length f of the fragment
-//!     64    8  number of functions with counts of a plan
-//!     72    s  base symbol
-//!      …    f  fragment (format::map)
-//!      …    …  object
+//!     40    …  the content
 //! ```
 
 use std::fs;
@@ -25,10 +20,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::WovenModule;
-
-const MAGIC: [u8; 8] = *b"HLWCACHE";
-const HEAD: usize = 72;
+/// The size of what precedes the content of an entry.
+const HEAD: usize = 40;
 /// The maximum size of a cache. This is enough for about 400 builds of a program as large as
 /// ripgrep, whose woven modules have 10 MB.
 const LIMIT: u64 = 4 << 30;
@@ -53,10 +46,41 @@ impl Key {
         hasher.update(bitcode);
         Self(hasher.finalize())
     }
+
+    /// The key as text, in hexadecimal digits.
+    pub fn to_hex(self) -> String {
+        self.0.to_hex().to_string()
+    }
+
+    /// Reads what [`Self::to_hex`] wrote.
+    pub fn from_hex(hex: &str) -> Option<Self> {
+        blake3::Hash::from_hex(hex).ok().map(Self)
+    }
+}
+
+/// What a cache keeps.
+pub trait Entry: Sized {
+    /// The first bytes of an entry of this type.
+    const MAGIC: [u8; 8];
+
+    /// Appends the content to `bytes`.
+    fn write(&self, bytes: &mut Vec<u8>);
+
+    /// Reads the content. `None` if it is too short.
+    fn read(content: &[u8]) -> Option<Self>;
+}
+
+/// The place of an entry.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The cache.
+    pub cache: Cache,
+    /// The entry's key.
+    pub key: Key,
 }
 
 /// A directory of entries.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cache {
     dir: PathBuf,
 }
@@ -76,7 +100,7 @@ impl Cache {
     }
 
     /// The entry of `key`. `None` if the entry is missing or damaged.
-    pub fn find(&self, key: Key) -> Option<WovenModule> {
+    pub fn find<E: Entry>(&self, key: Key) -> Option<E> {
         let path = self.path(key);
         let entry = decode(&fs::read(&path).ok()?)?;
         // Marks the entry as used. On a read-only disk this fails, but the entry is still usable.
@@ -91,7 +115,7 @@ impl Cache {
     ///
     /// # Errors
     /// If the entry cannot be written, for example because the disk is full. Then no file remains.
-    pub fn store(&self, key: Key, entry: &WovenModule) -> io::Result<()> {
+    pub fn store(&self, key: Key, entry: &impl Entry) -> io::Result<()> {
         let path = self.path(key);
         let dir = path.parent().expect("entries lie in a subdirectory");
         fs::create_dir_all(dir)?;
@@ -202,72 +226,79 @@ fn write_atomically(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Encodes an entry. Workers also send their result to the link step in this form.
-pub fn encode(entry: &WovenModule) -> Vec<u8> {
-    let WovenModule {
-        object,
-        fragment,
-        counters_size,
-        base_symbol,
-        planned_functions,
-        // A module that reads files is never cached.
-        reads_files: _,
-    } = entry;
-    let mut bytes = Vec::with_capacity(HEAD + base_symbol.len() + fragment.len() + object.len());
-    bytes.extend(MAGIC);
-    bytes.extend([0; 32]);
-    bytes.extend(counters_size.to_le_bytes());
-    bytes.extend((base_symbol.len() as u64).to_le_bytes());
-    bytes.extend((fragment.len() as u64).to_le_bytes());
-    bytes.extend(planned_functions.to_le_bytes());
-    bytes.extend(base_symbol.as_bytes());
-    bytes.extend(fragment);
-    bytes.extend(object);
-    let sum = blake3::hash(&bytes[40..]);
-    bytes[8..40].copy_from_slice(sum.as_bytes());
+pub fn encode<E: Entry>(entry: &E) -> Vec<u8> {
+    let mut bytes = E::MAGIC.to_vec();
+    bytes.resize(HEAD, 0);
+    entry.write(&mut bytes);
+    let sum = blake3::hash(&bytes[HEAD..]);
+    bytes[E::MAGIC.len()..HEAD].copy_from_slice(sum.as_bytes());
     bytes
 }
 
 /// Decodes the bytes that [`encode`] made. `None` if any bit is wrong.
-pub fn decode(bytes: &[u8]) -> Option<WovenModule> {
-    if bytes.len() < HEAD
-        || bytes[..8] != MAGIC
-        || blake3::hash(&bytes[40..]).as_bytes() != &bytes[8..40]
-    {
-        return None;
-    }
-    let field = |offset: usize| {
-        u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
-    };
-    let content = &bytes[HEAD..];
-    let (symbol, content) = content.split_at_checked(usize::try_from(field(48)).ok()?)?;
-    let (fragment, object) = content.split_at_checked(usize::try_from(field(56)).ok()?)?;
-    Some(WovenModule {
-        object: object.to_vec(),
-        fragment: fragment.to_vec(),
-        counters_size: field(40),
-        planned_functions: field(64),
-        base_symbol: String::from_utf8(symbol.to_vec()).ok()?,
-        reads_files: false,
-    })
+pub fn decode<E: Entry>(bytes: &[u8]) -> Option<E> {
+    let (head, content) = bytes.split_at_checked(HEAD)?;
+    let (magic, sum) = head.split_at(E::MAGIC.len());
+    let is_whole = magic == E::MAGIC && blake3::hash(content).as_bytes() == sum;
+    is_whole.then(|| E::read(content)).flatten()
+}
+
+/// Takes a number from the beginning of an entry's content.
+pub(crate) fn take_number(content: &mut &[u8]) -> Option<u64> {
+    let (number, rest) = content.split_first_chunk()?;
+    *content = rest;
+    Some(u64::from_le_bytes(*number))
+}
+
+/// Takes so many bytes from the beginning of an entry's content.
+pub(crate) fn take_bytes<'c>(content: &mut &'c [u8], length: u64) -> Option<&'c [u8]> {
+    let (bytes, rest) = content.split_at_checked(usize::try_from(length).ok()?)?;
+    *content = rest;
+    Some(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn module(seed: u8, size: usize) -> WovenModule {
-        WovenModule {
-            object: vec![seed; size],
-            fragment: vec![seed ^ 1; 33],
-            counters_size: 64 * u64::from(seed),
-            base_symbol: format!("__holloway_base_{seed:032x}"),
-            planned_functions: u64::from(seed),
-            reads_files: false,
+    /// An entry of a byte and more bytes.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    struct Content(u8, Vec<u8>);
+
+    impl Entry for Content {
+        const MAGIC: [u8; 8] = *b"CONTENTS";
+
+        fn write(&self, bytes: &mut Vec<u8>) {
+            bytes.push(self.0);
+            bytes.extend(&self.1);
+        }
+
+        fn read(content: &[u8]) -> Option<Self> {
+            let (first, rest) = content.split_first()?;
+            Some(Self(*first, rest.to_vec()))
         }
     }
 
-    fn are_equal(left: &WovenModule, right: &WovenModule) -> bool {
-        encode(left) == encode(right)
+    /// An entry of another type.
+    #[derive(Debug)]
+    struct Other;
+
+    impl Entry for Other {
+        const MAGIC: [u8; 8] = *b"OTHERONE";
+
+        fn write(&self, _: &mut Vec<u8>) {}
+
+        fn read(_: &[u8]) -> Option<Self> {
+            Some(Self)
+        }
+    }
+
+    fn content(seed: u8, size: usize) -> Content {
+        Content(seed, vec![seed ^ 1; size])
+    }
+
+    fn find(cache: &Cache, key: Key) -> Option<Content> {
+        cache.find(key)
     }
 
     #[test]
@@ -275,13 +306,13 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let cache = Cache::open(&dir.path().join("deep/cache")).expect("opens");
         let (o2_key, o3_key) = (Key::new(b"one", "O2"), Key::new(b"one", "O3"));
-        assert!(cache.find(o2_key).is_none());
-        cache.store(o2_key, &module(1, 1000)).expect("stores");
-        cache.store(o3_key, &module(2, 0)).expect("stores");
-        cache.store(o3_key, &module(2, 0)).expect("stores again");
-        let find = |key| cache.find(key).expect("found");
-        assert!(are_equal(&find(o2_key), &module(1, 1000)));
-        assert!(are_equal(&find(o3_key), &module(2, 0)));
+        assert!(find(&cache, o2_key).is_none());
+        cache.store(o2_key, &content(1, 1000)).expect("stores");
+        cache.store(o3_key, &content(2, 0)).expect("stores");
+        cache.store(o3_key, &content(2, 0)).expect("stores again");
+        let find = |key| find(&cache, key).expect("found");
+        assert_eq!(find(o2_key), content(1, 1000));
+        assert_eq!(find(o3_key), content(2, 0));
     }
 
     #[test]
@@ -291,15 +322,38 @@ mod tests {
 
     #[test]
     fn every_flipped_bit_and_every_truncation_is_detected() {
-        let bytes = encode(&module(3, 50));
+        let bytes = encode(&content(3, 50));
         for bit in 0..bytes.len() * 8 {
             let mut damaged = bytes.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            assert!(decode(&damaged).is_none(), "bit {bit}");
+            assert!(decode::<Content>(&damaged).is_none(), "bit {bit}");
         }
         for length in 0..bytes.len() {
-            assert!(decode(&bytes[..length]).is_none(), "length {length}");
+            assert!(
+                decode::<Content>(&bytes[..length]).is_none(),
+                "length {length}"
+            );
         }
+    }
+
+    #[test]
+    fn an_entry_is_found_as_what_it_is() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let cache = Cache::open(dir.path()).expect("opens");
+        let key = Key::new(b"x", "");
+        cache.store(key, &content(1, 9)).expect("stores");
+        assert!(cache.find::<Other>(key).is_none());
+        cache.store(key, &Other).expect("stores");
+        assert!(cache.find::<Other>(key).is_some());
+        assert!(find(&cache, key).is_none());
+    }
+
+    #[test]
+    fn keys_are_written_and_read() {
+        let key = Key::new(b"x", "");
+        let hex = key.to_hex();
+        assert_eq!(Key::from_hex(&hex), Some(key));
+        assert_eq!(Key::from_hex(&hex[1..]), None);
     }
 
     #[test]
@@ -307,11 +361,11 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let cache = Cache::open(dir.path()).expect("opens");
         let key = Key::new(b"x", "");
-        cache.store(key, &module(4, 9)).expect("stores");
+        cache.store(key, &content(4, 9)).expect("stores");
         fs::write(cache.path(key), b"rubbish").expect("written");
-        assert!(cache.find(key).is_none());
-        cache.store(key, &module(4, 9)).expect("stores");
-        assert!(cache.find(key).is_some());
+        assert!(find(&cache, key).is_none());
+        cache.store(key, &content(4, 9)).expect("stores");
+        assert!(find(&cache, key).is_some());
     }
 
     #[test]
@@ -320,7 +374,7 @@ mod tests {
         let cache = Cache::open(dir.path()).expect("opens");
         let keys: Vec<_> = (0..5).map(|seed| Key::new(&[seed], "")).collect();
         for (age, &key) in keys.iter().enumerate() {
-            cache.store(key, &module(5, 1000)).expect("stores");
+            cache.store(key, &content(5, 1000)).expect("stores");
             let file = fs::File::options()
                 .append(true)
                 .open(cache.path(key))
@@ -328,8 +382,11 @@ mod tests {
             let used = SystemTime::now() - Duration::from_secs(1000 - age as u64);
             file.set_modified(used).expect("dated");
         }
-        cache.prune_to(2 * encode(&module(5, 1000)).len() as u64);
-        let remains: Vec<bool> = keys.iter().map(|&key| cache.find(key).is_some()).collect();
+        cache.prune_to(2 * encode(&content(5, 1000)).len() as u64);
+        let remains: Vec<bool> = keys
+            .iter()
+            .map(|&key| find(&cache, key).is_some())
+            .collect();
         assert_eq!(remains, [false, false, false, true, true]);
     }
 
@@ -338,7 +395,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let cache = Cache::open(dir.path()).expect("opens");
         let key = Key::new(b"x", "");
-        cache.store(key, &module(6, 10)).expect("stores");
+        cache.store(key, &content(6, 10)).expect("stores");
         let entry = cache.path(key);
         let inner = entry.parent().expect("a subdirectory");
         let [old, young, outer] =
@@ -350,6 +407,6 @@ mod tests {
         cache.prune();
         let remains = [old, young, outer].map(|(_, path)| path.exists());
         assert_eq!(remains, [false, true, false]);
-        assert!(cache.find(key).is_some());
+        assert!(find(&cache, key).is_some());
     }
 }

@@ -5,7 +5,7 @@
 //! - [`input`] classifies the files of a link: bitcode, machine code, archives;
 //! - [`archive`] reads and rewrites static libraries;
 //! - [`filter`] has the patterns that select functions by name;
-//! - [`cache`] stores woven modules for later links;
+//! - [`cache`] stores woven modules and optimized code for later links;
 //! - [`patch`] writes counter bases into woven objects;
 //! - [`image`] builds the object with the image's header and path map;
 //! - [`symbols`] detects objects that were edited after compilation.
@@ -33,17 +33,20 @@ mod loops;
 mod lower;
 mod module;
 mod module_checks;
+mod optimized;
 mod options;
 pub mod patch;
 mod prefetch;
 mod reason;
 mod selection;
 pub mod symbols;
+mod woven;
 
 pub use error::{Defect, Replacement, WeaveError};
 pub use filter::{Filter, Pattern, PatternError};
-pub use module::{WovenModule, weave_module};
+pub use module::weave_module;
 pub use options::{
     ARRAY_LIMIT, EarlyBuild, LinkKind, ModuleOptions, OptLevel, PATH_LIMIT, STREAM_LIMIT,
 };
 pub use reason::{CopyObstacle, Reason};
+pub use woven::WovenModule;

@@ -20,28 +20,12 @@ use crate::instrument::ring_counters::RingCounterAllocator;
 use crate::instrument::selector::InstructionSelector;
 use crate::instrument::{ShortLeaves, block_probes, make_room_for_probes};
 use crate::lower::{CallAttributes, SubprogramCache};
+use crate::optimized::OptimizedCode;
 use crate::options::{EarlyBuild, ModuleOptions, OptLevel};
 use crate::patch::{self, Reference};
 use crate::selection::{Selection, functions_with_code};
+use crate::woven::WovenModule;
 use crate::{constructors, early, emit, fragment, module_checks, prefetch};
-
-/// A woven module.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WovenModule {
-    /// The object file.
-    pub object: Vec<u8>,
-    /// The module's path map, encoded by [`ModuleMap::encode`].
-    pub fragment: Vec<u8>,
-    /// The size of a thread's counters for the module, in bytes.
-    pub counters_size: u64,
-    /// The symbol of the module's base: the offset of its counters in a thread's block.
-    pub base_symbol: String,
-    /// The number of functions that got counts of a plan ([`EarlyBuild::Optimized`]).
-    pub planned_functions: u64,
-    /// Whether the module's assembly includes files. The bitcode does not contain these files, so
-    /// the result must not be cached.
-    pub reads_files: bool,
-}
 
 /// Weaves one module. Calls `report_stage` with each function's name before work on the function,
 /// and with the name of each other stage in parentheses.
@@ -160,18 +144,13 @@ fn weave_once(
             early::expand_selects(&mut module);
         }
         Some(EarlyBuild::Optimized(plan)) => {
-            early::prepare(&mut module, &machine, opt_level)?;
-            planned_functions = early::attach(&mut module, plan, options);
-            llvm.lay_out_by_counts();
-            module.verify("attaching the plan")?;
-            early::promote(&mut module, &machine, opt_level)?;
-            module.verify("calling targets directly")?;
-            early::optimize(&mut module, &machine, opt_level)?;
-            early::specialize_sizes(&mut module, &machine, opt_level)?;
-            module.verify("making code for sizes")?;
+            let code = OptimizedCode::new(llvm, &mut module, &machine, opt_level, plan, options)?;
+            module = Module::parse(&context, &options.name, &code.bitcode)?;
+            module.verify("reading optimized code")?;
+            planned_functions = code.planned_functions;
             // A module whose compiler has used another profile keeps it.
             if planned_functions > 0 && plan.late_functions() > 0 {
-                early::attach_late(&mut module, plan, options);
+                early::attach_late(&mut module, plan, &options.of_plan());
                 module.verify("attaching the late counts")?;
             }
             if plan.prefetch_count() > 0 {

@@ -5,6 +5,7 @@ use std::fmt;
 use holloway_abi::Kind;
 use holloway_format::{Guide, Plan};
 
+use crate::cache::Place;
 use crate::filter::Filter;
 
 /// The optimization level of a build.
@@ -84,6 +85,8 @@ pub struct ModuleOptions {
     /// What is made of the module, if no optimizer has seen its bitcode. `None`: the compiler has
     /// optimized the module, at least in part.
     pub early: Option<EarlyBuild>,
+    /// Where a build by a plan keeps its code after the optimizer. `None`: nowhere.
+    pub kept: Option<Place>,
     /// Whether the debug locations of instructions are their numbers in the bitcode.
     pub numbers: bool,
     /// Whether functions get probes. Without probes, the module is only compiled.
@@ -125,10 +128,23 @@ impl ModuleOptions {
             machine_code: false,
             function_sections: true,
             early: None,
+            kept: None,
             numbers: false,
             probes: true,
             array_limit: ARRAY_LIMIT,
             path_limit: PATH_LIMIT,
+        }
+    }
+
+    /// The options by which the graphs of a plan's functions are made, whatever this build records:
+    /// those of training.
+    pub(crate) fn of_plan(&self) -> Self {
+        Self {
+            collect: Kind::Edges,
+            exits: Kind::Edges.counts_exits(),
+            filter: Filter::default(),
+            guide: None,
+            ..self.clone()
         }
     }
 

@@ -43,6 +43,36 @@ impl Plan {
         plan
     }
 
+    /// The linkage names of all functions that the plan says something about. The order of
+    /// functions does not count.
+    pub fn names(&self) -> BTreeSet<&Text> {
+        let counted = self.functions.keys().chain(self.late.keys());
+        let counted = counted.map(|(name, _)| name);
+        counted.chain(self.prefetches.keys()).collect()
+    }
+
+    /// What the plan says about the functions with these linkage names, without an order.
+    #[must_use]
+    pub fn of_functions(&self, names: &BTreeSet<&Text>) -> Self {
+        let of = |functions: &Functions| {
+            let named = names.iter().flat_map(|name| functions.range(keys(name)));
+            named
+                .map(|(key, function)| (key.clone(), function.clone()))
+                .collect()
+        };
+        let loads = names
+            .iter()
+            .filter_map(|&name| self.prefetches.get_key_value(name));
+        Self {
+            functions: of(&self.functions),
+            late: of(&self.late),
+            order: Vec::new(),
+            prefetches: loads
+                .map(|(name, loads)| (name.clone(), loads.clone()))
+                .collect(),
+        }
+    }
+
     /// The executions of a function and of its edges, early or late: whichever are more.
     fn executions(&self, name: &Text) -> Count {
         let sum = |functions: &Functions| {
@@ -130,6 +160,12 @@ mod tests {
         assert_eq!(back.functions_unlike(&example()), ["warm"].map(Text::from));
         assert_eq!(back.prefetches("hot"), []);
         assert_eq!(back.with_function_of(&with, &hot), with);
+
+        let only = with.of_functions(&BTreeSet::from([&hot]));
+        assert_eq!(only.names(), BTreeSet::from([&hot]));
+        assert_eq!((only.functions().len(), only.late_functions()), (2, 1));
+        assert_eq!(only.prefetches("hot"), [LOAD]);
+        assert_eq!(with.of_functions(&with.names()), with);
 
         let gone = with.with_function_of(&Plan::default(), &hot);
         assert!(gone.functions().all(|(name, _, _)| *name != hot));

@@ -9,7 +9,8 @@ use holloway_format::{
     BlockContent, Count, EdgeMap, FunctionMap, FunctionPlan, ModuleMap, Outcome, Plan,
 };
 use holloway_weave::OptLevel::O2;
-use holloway_weave::{EarlyBuild, WovenModule, weave_module};
+use holloway_weave::cache::{Cache, Key, Place};
+use holloway_weave::{EarlyBuild, Filter, WovenModule, weave_module};
 
 /// In `find`, the optimizer makes two selects with one condition before the counts. In `mix`, one
 /// side of the branch has too many instructions for a select, unless the branch is unpredictable.
@@ -190,6 +191,41 @@ fn only_unpredictable_branches_become_conditional_moves() {
             assert!(marked > plain, "{setup:?}: {marked} {plain}");
         }
     }
+}
+
+/// A build that times one function is optimized like the build that records nothing. All builds by
+/// a plan go on from the code that the first one has kept.
+#[test]
+fn what_a_build_records_does_not_change_its_optimized_code() {
+    let workspace = Workspace::new();
+    let args = ["-O2", "-Xclang", "-disable-llvm-passes"];
+    let bitcode = workspace.compile("clang-22", "m.c", SOURCE, &args);
+    let plan = plan(&training("22", &bitcode, Kind::Edges), 400);
+    let build = |folder: Option<&str>, only: &str, collect| {
+        let mut options = options("m.o", O2);
+        options.early = Some(EarlyBuild::Optimized(plan.clone()));
+        options.filter = Filter::parse(only, "").unwrap();
+        options.collect = collect;
+        options.probes = !only.is_empty();
+        options.kept = folder.map(|folder| Place {
+            cache: Cache::open(&workspace.path(folder)).unwrap(),
+            key: Key::new(&bitcode, ""),
+        });
+        weave_module(&library("22"), &bitcode, &options, &mut |_| {}).unwrap()
+    };
+    // Entries lie in subdirectories.
+    let kept = |folder: &str| {
+        let key = Key::new(&bitcode, "").to_hex();
+        let file = workspace.path(folder).join(&key[..2]).join(&key[2..]);
+        std::fs::read(file).unwrap()
+    };
+    let alone = build(None, "", Kind::Edges);
+    let first = build(Some("one"), "", Kind::Edges);
+    let second = build(Some("one"), "", Kind::Edges);
+    assert!(alone == first && first == second);
+    let timed = build(Some("other"), "mix", Kind::Variation);
+    assert_eq!((timed.planned_functions, alone.planned_functions), (2, 2));
+    assert!(kept("one") == kept("other"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ mod text;
 pub use check::{BudgetError, Runs, check};
 pub use json::json;
 pub use junit::junit;
-pub use limit::{Checked, Limit, Number, Value};
+pub use limit::{Checked, Limit, NotMeasured, Number, Value};
 pub use measure::Measure;
 pub use results::{Out, Results};
 pub use text::{annotations, text};

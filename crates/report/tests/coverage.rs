@@ -4,8 +4,10 @@
 
 use holloway_analysis::RunProfile;
 use holloway_analysis::covered::Evidence;
+use holloway_analysis::decisions::MAX_CONDITIONS;
 use holloway_analysis::test_items::Goal;
 use holloway_format::{Count, FunctionMap, Outcome};
+use holloway_report::budget::{self, Limit, Measure, Number, Results, Runs, check};
 use holloway_report::test_coverage::{LineChoice, Test, TestCoverage, has_code};
 use holloway_report::{CodeFilter, Options, Origin, Source, json, terminal};
 use holloway_testkit::build::{function, image, module, profile, run_of};
@@ -139,6 +141,72 @@ fn optimized_graphs_and_edges_have_no_conditions() {
         text.contains("not measured: edges do not show conditions together"),
         "{text}"
     );
+}
+
+/// A function that returns 1 if `count` conditions hold, one after the other, on one line.
+fn chain(name: &str, count: u32) -> FunctionMap {
+    let mut graph = function(name, "f.c", 1);
+    for condition in 0..count {
+        graph = graph.block_at(&[(0, 12, condition + 5)]);
+    }
+    graph = graph.block_at(&[(0, 13, 5)]);
+    graph = graph.block_at(&[(0, 14, 5)]).block_at(&[]);
+    for condition in 0..count {
+        graph = graph.edge(condition, condition + 1, Outcome::True);
+        graph = graph.edge(condition, count + 1, Outcome::False);
+    }
+    graph = graph.edge(count, count + 2, Outcome::Return);
+    let mut map = graph.edge(count + 1, count + 2, Outcome::Return).done();
+    map.is_source_graph = true;
+    map
+}
+
+#[test]
+fn a_limit_says_which_decisions_it_leaves_out() {
+    let measured = |run: &RunProfile| {
+        let limit = Limit {
+            name: None,
+            line: 1,
+            measure: Measure::ConditionsCovered,
+            function: None,
+            path: None,
+            code: options().code,
+            min: Some(Number::Integer(10)),
+            max: None,
+        };
+        let runs = Runs {
+            run,
+            times: None,
+            loops: None,
+            baseline: None,
+        };
+        let results = Results {
+            budget: "b.toml".to_owned(),
+            run: "r".to_owned(),
+            checked: vec![check(&limit, runs, &options()).unwrap()],
+        };
+        let mut text = Vec::new();
+        budget::text(&results, &mut text).unwrap();
+        let mut json = Vec::new();
+        budget::json(&results, &mut json).unwrap();
+        let json: Value = serde_json::from_slice(&json).unwrap();
+        let parts = json["limits"][0]["not_measured"].as_u64().unwrap();
+        (String::from_utf8(text).unwrap(), parts)
+    };
+    let (text, parts) = measured(&partly());
+    assert!(text.ends_with("50.00 %  at least 10 %\n"), "{text}");
+    assert_eq!(parts, 0);
+    let large = chain("g", MAX_CONDITIONS as u32 + 1);
+    let image = image("app", vec![module("a", vec![decision(), large])]);
+    let counters: &[(u64, u64)] = &[(0, 1)];
+    let profile = profile(&image, 1, &[(0, 0, counters), (0, 1, counters)]);
+    let run = RunProfile::new(vec![(image, vec![profile])]);
+    let (text, parts) = measured(&run);
+    assert!(
+        text.ends_with("at least 10 %, not measured: 1 decision\n"),
+        "{text}"
+    );
+    assert_eq!(parts, 1);
 }
 
 #[test]

@@ -194,7 +194,7 @@ impl Builder<'_> {
     /// Builds a program that carries its bitcode, trains it, and builds it with early counts, with
     /// late counts too, and with the order of functions too. Builds without a name are left out.
     fn holloway_optimized(&self, names: [&'static str; 3], lto: Lto) -> Result<Vec<Build>> {
-        let mut steps = self.steps("holloway", lto)?;
+        let mut steps = self.steps("training", lto)?;
         let target = self.folder.join(format!("target-holloway-{}", lto.name()));
         let executable = match self.program.sources {
             Sources::Crate => crates::embed(self.program, lto, &target, &mut steps)?,

@@ -13,7 +13,7 @@ use holloway_analysis::variation::{RankOptions, VariationRun};
 use holloway_analysis::{Function, RunProfile};
 use holloway_format::Count;
 
-use super::limit::{Checked, Limit, Value};
+use super::limit::{Checked, Limit, NotMeasured, Value};
 use super::measure::Measure;
 use crate::covered::{self, without_conditions};
 use crate::filter::Filter;
@@ -123,7 +123,7 @@ pub fn check(limit: &Limit, runs: Runs<'_>, options: &Options<'_>) -> Result<Che
             return Err(BudgetError::NotCounted(limit.measure.name()));
         }
     }
-    let value = value(limit.measure, runs, &names, &options)?;
+    let (value, not_measured) = value(limit.measure, runs, &names, &options)?;
     let place = limit
         .function
         .as_ref()
@@ -131,17 +131,19 @@ pub fn check(limit: &Limit, runs: Runs<'_>, options: &Options<'_>) -> Result<Che
     Ok(Checked {
         limit: limit.clone(),
         value,
+        not_measured,
         place,
     })
 }
 
-/// The figure of the runs, in the functions and the code that the filter keeps.
+/// The figure of the runs, in the functions and the code that the filter keeps, and what it leaves
+/// out.
 fn value(
     measure: Measure,
     runs: Runs<'_>,
     names: &Filter<'_>,
     options: &Options<'_>,
-) -> Result<Value, BudgetError> {
+) -> Result<(Value, NotMeasured), BudgetError> {
     let name = measure.name();
     let sums = |run| match options.path {
         Some(_) => sums_of_path(run, names),
@@ -156,7 +158,8 @@ fn value(
     let covered = |ratio: Ratio| {
         share(ratio.covered as f64, ratio.possible as f64).ok_or(BudgetError::Nothing(name))
     };
-    Ok(match measure {
+    let mut not_measured = NotMeasured::default();
+    let value = match measure {
         Measure::Calls => {
             let sums = sums(runs.run);
             Value::Count(sums.calls.0, sums.calls_bound)
@@ -193,13 +196,16 @@ fn value(
             if without_conditions(&coverage).is_some() {
                 return Err(BudgetError::NeedsSourceGraph(name));
             }
+            let cut = coverage.decisions.iter().filter(|one| !one.is_measured);
+            not_measured.decisions = cut.count() as u64 + coverage.large_decisions;
             covered(coverage.totals.conditions)?
         }
         Measure::PrimePathsCovered => {
             let coverage = coverage();
-            if coverage.uncounted_primes.is_none() {
-                return Err(BudgetError::NeedsLoops(name));
-            }
+            let uncounted = coverage.uncounted_primes;
+            let uncounted = uncounted.ok_or(BudgetError::NeedsLoops(name))?;
+            not_measured.functions = uncounted.functions;
+            not_measured.long_paths = uncounted.long_paths;
             covered(coverage.totals.prime_paths)?
         }
         Measure::Variation => variation(runs.times.ok_or(BudgetError::NeedsTimes(name))?, names),
@@ -223,7 +229,8 @@ fn value(
             let [before, now] = [baseline()?, runs.run].map(|run| sums(run).instructions.0 as f64);
             share(now - before, before).ok_or(BudgetError::NothingBefore(name))?
         }
-    })
+    };
+    Ok((value, not_measured))
 }
 
 /// The sums of the path that the filter keeps.

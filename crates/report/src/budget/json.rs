@@ -26,6 +26,7 @@ struct LimitRecord<'a> {
     min: Option<NumberRecord>,
     max: Option<NumberRecord>,
     is_kept: bool,
+    not_measured: u64,
     place: Option<PlaceRecord<'a>>,
 }
 
@@ -73,6 +74,7 @@ impl<'a> From<&'a Checked> for LimitRecord<'a> {
             min: limit.min.map(NumberRecord::from),
             max: limit.max.map(NumberRecord::from),
             is_kept: checked.keeps(),
+            not_measured: checked.not_measured.parts(),
             place: place.map(|(file, line)| PlaceRecord { file, line: *line }),
         }
     }

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::measure::Measure;
 use crate::code::{CodeFilter, Glob};
-use crate::numbers::grouped;
+use crate::numbers::{grouped, plural};
 use crate::options::PathChoice;
 use crate::terminal::bounds::marked;
 
@@ -120,9 +120,41 @@ pub struct Checked {
     pub limit: Limit,
     /// The figure of the run.
     pub value: Value,
+    /// What the figure leaves out because the run does not tell.
+    pub not_measured: NotMeasured,
     /// The place of the function with the most instructions that the limit counts, if the limit
     /// names functions: a file and a line.
     pub place: Option<(String, u32)>,
+}
+
+/// Code that a share of coverage leaves out, because the run does not tell whether it was covered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NotMeasured {
+    /// Decisions: paths begin inside them, or they have too many conditions.
+    pub decisions: u64,
+    /// Functions with too many prime paths.
+    pub functions: u64,
+    /// Prime paths over more iterations than the run recorded.
+    pub long_paths: u64,
+}
+
+impl NotMeasured {
+    /// How many parts of the code are left out.
+    pub fn parts(self) -> u64 {
+        self.decisions + self.functions + self.long_paths
+    }
+
+    /// What is left out: `2 decisions`. Empty if nothing is.
+    pub(super) fn words(self) -> String {
+        let parts = [
+            (self.decisions, "decision"),
+            (self.functions, "function"),
+            (self.long_paths, "long prime path"),
+        ];
+        let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = parts.map(|(count, noun)| plural(count, noun)).collect();
+        parts.join(" and ")
+    }
 }
 
 impl Checked {

@@ -40,7 +40,8 @@ pub fn text(results: &Results, out: Out<'_>) -> io::Result<()> {
         let value_gap = " ".repeat(values - value.width());
         writeln!(
             out,
-            "  {word}  {name}{name_gap}  {value_gap}{value}  {allowed}"
+            "  {word}  {name}{name_gap}  {value_gap}{value}  {allowed}{}",
+            left_out(checked)
         )?;
     }
     Ok(())
@@ -75,9 +76,18 @@ pub(super) fn sentence(checked: &Checked) -> String {
     format!("{}: {}", checked.name(), figure(checked))
 }
 
+/// What the figure leaves out: `, not measured: 2 decisions`.
+fn left_out(checked: &Checked) -> String {
+    match checked.not_measured.parts() {
+        0 => String::new(),
+        _ => format!(", not measured: {}", checked.not_measured.words()),
+    }
+}
+
 /// The figure, and the limit in brackets: `12 (at most 10)`.
 fn figure(checked: &Checked) -> String {
-    format!("{} ({})", checked.value, checked.allowed())
+    let left_out = left_out(checked);
+    format!("{} ({}{left_out})", checked.value, checked.allowed())
 }
 
 /// Escapes the message of a command of a workflow.

@@ -110,7 +110,10 @@ test("a path's lines are marked in its order", async () => {
   assert.deepEqual(new Set(marked), new Set(lines));
   assert.equal(marked.length, new Set(lines).size);
   const steps = editor.marks.flatMap(({ renderOptions }) =>
-    renderOptions.after.contentText.split(",").map(Number),
+    renderOptions.after.contentText
+      .replace(/^steps? /, "")
+      .split(", ")
+      .map(Number),
   );
   assert.deepEqual(
     steps.sort((a, b) => a - b),
@@ -156,4 +159,6 @@ test("errors are shown", async () => {
   state.configuration.executable = "no-such-program";
   await state.commands.get("holloway.showRun")("latest");
   assert.match(state.errors.at(-1), /set holloway.executable/);
+  // The button opens the setting.
+  assert.equal(state.executed.at(-1), "workbench.action.openSettings");
 });

@@ -7,6 +7,7 @@ import * as path from "node:path";
 import type { SectionSummary } from "@friedemannsommer/lcov-parser";
 import * as vscode from "vscode";
 
+import { PageOpener } from "./page.js";
 import {
   type FunctionRecord,
   type PathRecord,
@@ -94,6 +95,7 @@ function fileUri(file: string): vscode.Uri {
 /** The run that is shown, and the path whose lines are marked. */
 class ShownRun implements vscode.CodeLensProvider, vscode.Disposable {
   readonly tree = new PathTree();
+  private readonly pages = new PageOpener();
   private run: Run | undefined;
   /** The lines of the path that is marked. */
   private lines: StepLine[] = [];
@@ -130,6 +132,7 @@ class ShownRun implements vscode.CodeLensProvider, vscode.Disposable {
 
   dispose(): void {
     this.controller.dispose();
+    this.pages.dispose();
     this.mark.dispose();
     this.changed.dispose();
   }
@@ -232,7 +235,7 @@ class ShownRun implements vscode.CodeLensProvider, vscode.Disposable {
     );
     const words = ["report", this.run.directory, "--html", page];
     await holloway(executable(), words, workspaceFolder());
-    await vscode.env.openExternal(vscode.Uri.file(page));
+    await this.pages.open(page);
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {

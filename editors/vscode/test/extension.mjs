@@ -18,7 +18,8 @@ Module._resolveFilename = (name, ...rest) =>
   name === "vscode" ? here("vscode.cjs") : resolve(name, ...rest);
 const require = createRequire(import.meta.url);
 const { state } = require("./vscode.cjs");
-require("../dist/extension.js").activate({ subscriptions: [] });
+const subscriptions = [];
+require("../dist/extension.js").activate({ subscriptions });
 
 const report = (...words) =>
   JSON.parse(
@@ -140,6 +141,28 @@ test("the page opens in the browser", async () => {
   assert.deepEqual(state.errors, []);
   assert.ok(
     readFileSync(state.opened[0], "utf8").startsWith("<!doctype html>"),
+  );
+});
+
+test("the page of a run on another machine comes from a server", async () => {
+  state.remoteName = "ssh-remote";
+  await state.commands.get("holloway.openPage")();
+  delete state.remoteName;
+  assert.deepEqual(state.errors, []);
+  const [address] = state.opened;
+  const answer = await fetch(address);
+  assert.ok((await answer.text()).startsWith("<!doctype html>"));
+  assert.equal((await fetch(new URL("/", address))).status, 404);
+  subscriptions.forEach((subscription) => subscription.dispose?.());
+});
+
+test("a page that no browser opens is named", async () => {
+  state.hasBrowser = false;
+  await state.commands.get("holloway.openPage")();
+  state.hasBrowser = true;
+  assert.match(
+    state.errors.at(-1),
+    /no browser opened the page: open \/.*html$/,
   );
 });
 

@@ -77,8 +77,10 @@ const state = {
   editors: [],
   errors: [],
   executed: [],
+  hasBrowser: true,
   opened: [],
   profile: undefined,
+  remoteName: undefined,
   lenses: undefined,
   tree: undefined,
 };
@@ -100,8 +102,16 @@ module.exports = {
   BranchCoverage,
   DeclarationCoverage,
   TestRunProfileKind: { Coverage: 3 },
-  Uri: { file },
-  env: { openExternal: (uri) => state.opened.push(uri.fsPath) },
+  Uri: { file, parse: (address) => ({ address }) },
+  env: {
+    get remoteName() {
+      return state.remoteName;
+    },
+    async openExternal(uri) {
+      state.opened.push(uri.address ?? uri.fsPath);
+      return state.hasBrowser;
+    },
+  },
   commands: {
     registerCommand: (name, action) => state.commands.set(name, action),
     executeCommand: async (name, key, value) => {

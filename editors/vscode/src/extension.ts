@@ -20,6 +20,7 @@ import {
   lensText,
   lineList,
   percent,
+  shortName,
   stepLines,
   stepText,
 } from "./report.js";
@@ -376,7 +377,9 @@ class PathTree implements vscode.TreeDataProvider<RankedPath> {
 
   getTreeItem(ranked: RankedPath): vscode.TreeItem {
     const { function: record, path: shown, share } = ranked;
-    const item = new vscode.TreeItem(`${percent(share)}  ${record.name}`);
+    const item = new vscode.TreeItem(
+      `${percent(share)}  ${shortName(record.name)}`,
+    );
     item.description = lineList(record, shown);
     item.tooltip = `${record.name}\n${count(shown.count)} executions of ${count(shown.instructions)} instructions\n${item.description}`;
     item.command = {

@@ -175,6 +175,11 @@ export function lineList(record: FunctionRecord, shown: PathRecord): string {
   return listed.join(" → ");
 }
 
+/** A function's name without its modules: `SliceRead::skip` of `json::read::SliceRead::skip`. */
+export function shortName(name: string): string {
+  return name.replace(/\b(?:[a-z_][a-z0-9_]*::)+(?=[A-Za-z_<])/g, "");
+}
+
 /** The text after a line of a path: `step 3`, or `steps 2, 4`. */
 export function stepText(steps: number[]): string {
   return `${steps.length === 1 ? "step" : "steps"} ${steps.join(", ")}`;

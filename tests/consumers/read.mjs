@@ -1,10 +1,12 @@
 // Opens an exported file with a program that is not ours, and prints what it read as JSON.
 // `node read.mjs FORMAT FILE`; tests/tests/export.rs compares the output with the report.
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 
 const require = createRequire(import.meta.url);
@@ -67,6 +69,71 @@ async function parquet(file) {
   return parquetReadObjects({ file: await asyncBufferFromFile(file) });
 }
 
+/**
+ * Opens the file with the Firefox Profiler's own code, without its window. Returns the stacks that
+ * each thread's call tree ends with, and their weights.
+ *
+ * `profiler-cli load` gives its server half a second to start, which a busy machine exceeds. So the
+ * server is started here.
+ */
+async function firefox(file) {
+  const folder = mkdtempSync(path.join(tmpdir(), "profiler-"));
+  const program = path.join(packages, "@firefox-devtools/profiler-cli/dist/profiler-cli.js");
+  const env = { ...process.env, PROFILER_CLI_SESSION_DIR: folder };
+  const server = spawn("node", [program, "--daemon", file, "--session", "run"], {
+    env, stdio: ["ignore", "ignore", "inherit"],
+  });
+  // A client that comes before both files are there removes the session.
+  const isReady = () =>
+    ["run.json", "run.sock"].every((name) => existsSync(path.join(folder, name)));
+  const profiler = async (...words) => {
+    const command = [program, "thread", ...words, "--session", "run", "--json"];
+    const options = { encoding: "utf8", env, maxBuffer: 1 << 26, stdio: "pipe" };
+    for (let tries = 20; ; tries--) {
+      try {
+        return JSON.parse(execFileSync("node", command, options));
+      } catch (error) {
+        // The server may still be loading the file.
+        if (tries === 0) {
+          throw error;
+        }
+        await setTimeout(100);
+      }
+    }
+  };
+  const stacks = (node, above) => {
+    const stack = [...above, node.name];
+    const own = node.selfSamples > 0 ? [{ stack, weight: node.selfSamples }] : [];
+    return [...own, ...(node.children ?? []).flatMap((child) => stacks(child, stack))];
+  };
+  try {
+    while (!isReady()) {
+      if (server.exitCode !== null) {
+        throw new Error("the Firefox Profiler's server ended");
+      }
+      await setTimeout(50);
+    }
+    const { threads } = await profiler("list");
+    const read = [];
+    for (const { threadHandle, name, cpuMs } of threads) {
+      const words = ["--thread", threadHandle, "--max-lines", "100000"];
+      const { regularCallTree } = await profiler("samples-top-down", ...words);
+      read.push({
+        name,
+        cpu: cpuMs,
+        total: regularCallTree.totalSamples,
+        stacks: regularCallTree.children.flatMap((child) => stacks(child, [])),
+      });
+    }
+    return read;
+  } finally {
+    const ended = once(server, "exit");
+    server.kill();
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 function sarif(file) {
   const document = JSON.parse(readFileSync(file));
   validate("@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json", document);
@@ -74,7 +141,7 @@ function sarif(file) {
 }
 
 const [format, file] = process.argv.slice(2);
-const read = { parquet, pprof, sarif, speedscope }[format];
+const read = { firefox, parquet, pprof, sarif, speedscope }[format];
 const value = await read(path.resolve(file));
 const number = (_, value) => (typeof value === "bigint" ? Number(value) : value);
 console.log(JSON.stringify(value, number));

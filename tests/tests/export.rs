@@ -1,9 +1,10 @@
 //! Tests `holloway export`: a program that is not ours opens each file, and reads the numbers of
 //! the report.
 //!
-//! The consumers are speedscope (in Chromium), JavaScript's decoders of pprof and Parquet, Python's
-//! reader of CSV, a validator with SARIF's schema, lcov, genhtml, xmllint, callgrind_annotate,
-//! llvm-profdata, and Graphviz. `tests/consumers` holds those from npm.
+//! The consumers are speedscope (in Chromium), the Firefox Profiler's command line, JavaScript's
+//! decoders of pprof and Parquet, Python's reader of CSV, a validator with SARIF's schema, lcov,
+//! genhtml, xmllint, callgrind_annotate, llvm-profdata, and Graphviz. `tests/consumers` holds those
+//! from npm.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -186,7 +187,7 @@ fn folded_stacks_have_the_weight_that_the_user_chose() {
 }
 
 #[test]
-fn speedscope_and_firefox_show_all_weights() {
+fn speedscope_shows_all_weights() {
     let page = consumer("speedscope", &export_file("speedscope"));
     assert_eq!(page["title"], "scan-paths - speedscope");
     let paths = paths_of_report();
@@ -204,16 +205,39 @@ fn speedscope_and_firefox_show_all_weights() {
         .collect();
     assert_eq!(totals["instructions"], instructions.to_string());
     assert_eq!(totals["executions"], counts.to_string());
+}
 
-    let text = fs::read(folder().join(export_file("firefox"))).unwrap();
-    let profile: Value = serde_json::from_slice(&text).unwrap();
-    let weights = list(&profile["threads"]).iter().map(|thread| {
-        let weights = list(&thread["samples"]["weight"]).iter().map(number);
-        (thread["name"].as_str().unwrap(), weights.sum::<u64>())
-    });
-    let weights: BTreeMap<&str, u64> = weights.collect();
-    let expected = [("instructions", instructions), ("executions", counts)];
-    assert_eq!(weights, BTreeMap::from(expected));
+#[test]
+fn the_firefox_profiler_reads_a_stack_for_each_path() {
+    let threads = consumer("firefox", &export_file("firefox"));
+    let paths = paths_of_report();
+    let counts = paths.iter().map(|path| path.0).collect();
+    let instructions = paths.iter().map(|path| path.1).collect();
+    let expected: [(&str, Vec<u64>); 2] = [("executions", counts), ("instructions", instructions)];
+    assert_eq!(list(&threads).len(), expected.len());
+    for (name, mut weights) in expected {
+        let mut threads = list(&threads).iter();
+        let thread = threads.find(|thread| thread["name"] == name).unwrap();
+        let stacks = list(&thread["stacks"]);
+        let mut read: Vec<u64> = stacks
+            .iter()
+            .map(|stack| number(&stack["weight"]))
+            .collect();
+        read.sort_unstable();
+        weights.sort_unstable();
+        assert_eq!(read, weights, "{name}");
+        assert_eq!(number(&thread["total"]), weights.iter().sum::<u64>());
+        assert!(
+            number(&thread["cpu"]) > 0,
+            "the thread's graph is not empty"
+        );
+        let hottest = stacks
+            .iter()
+            .max_by_key(|stack| number(&stack["weight"]))
+            .unwrap();
+        let hottest = list(&hottest["stack"]);
+        assert_eq!(hottest[..2], ["scan", "loop head scan.c:8"]);
+    }
 }
 
 #[test]
@@ -293,6 +317,64 @@ fn sarif_is_valid_and_steps_through_the_source() {
     assert_eq!((never.len(), ways), (2, 2));
 }
 
+/// C++ whose hottest loop is in a header of the library.
+const LIBRARY: &str = r#"
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+static __attribute__((noinline)) long evens(const std::vector<int> &list) {
+    return std::count_if(list.begin(), list.end(), [](int x) {
+        return x % 2 == 0;
+    });
+}
+int main() {
+    std::vector<int> list(100);
+    for (int i = 0; i < 100; i++)
+        list[i] = i * i % 7;
+    std::printf("%ld\n", evens(list));
+}
+"#;
+
+#[test]
+fn code_of_libraries_is_shown_where_it_was_inlined() {
+    fs::write(folder().join("list.cc"), LIBRARY).unwrap();
+    let build = ["c++", "-O1", "-g", "list.cc", "-o", "list"];
+    run_ok(holloway_command(build).current_dir(folder())).unwrap();
+    let words = ["run", "--no-report", "-o", "list-run", "--", "./list"];
+    run_ok(holloway_command(words).current_dir(folder())).unwrap();
+    let export = try_export(&["--format", "sarif", "-o", "list.sarif", "list-run"]);
+    assert!(export.succeeded(), "{}", export.stderr);
+    let log = consumer("sarif", "list.sarif");
+    let mut lines = Vec::new();
+    for result in list(&log["runs"][0]["results"]) {
+        let Some(flow) = result["codeFlows"].get(0) else {
+            continue;
+        };
+        for step in list(&flow["threadFlows"][0]["locations"]) {
+            let place = &step["location"]["physicalLocation"];
+            assert_eq!(place["artifactLocation"]["uri"], "list.cc");
+            lines.push(number(&place["region"]["startLine"]));
+        }
+    }
+    assert!(lines.contains(&6) && lines.contains(&7), "{lines:?}");
+
+    // The loop's block has places in the header, and is called in line 6 of the source.
+    let report = report(&["list-run"]);
+    let functions = list(&report["functions"]).iter();
+    let blocks = functions.flat_map(|function| list(&function["blocks"]));
+    let hottest = blocks
+        .filter(|block| block.get("user_places").is_some())
+        .max_by_key(|block| number(&block["count"]) * number(&block["instructions"]))
+        .unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let places: Vec<String> = list(&hottest["places"]).iter().map(text).collect();
+    let header = |place: &String| place.contains("/include/c++/");
+    assert!(places.iter().any(header), "{places:?}");
+    let places: Vec<String> = list(&hottest["user_places"]).iter().map(text).collect();
+    let source = |place: &String| place.contains("list.cc:");
+    assert!(places.iter().all(source), "{places:?}");
+}
+
 #[test]
 fn coverage_tools_read_the_counts_of_lines_and_branches() {
     let report = report(&["--view", "lines", "--workspace", "paths"]);
@@ -358,6 +440,14 @@ fn callgrind_annotate_and_llvm_read_exact_sums() {
         "{total}"
     );
     assert!(annotated.contains("else if (*at == '#')"), "{annotated}");
+    let scan = annotated
+        .lines()
+        .find(|line| line.ends_with("scan.c:scan [scan-paths]"))
+        .unwrap();
+    assert!(
+        scan.contains(" 1000 (99.90%)"),
+        "1,000 of 1,001 calls: {scan}"
+    );
 
     let file = export_file("sample-profile");
     let shown = tool("llvm-profdata-22", &["show", "--sample", &file]);

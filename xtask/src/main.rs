@@ -7,6 +7,7 @@ mod build_times;
 mod changes;
 mod counting_cost;
 mod csmith;
+mod editor;
 mod fidelity;
 mod inputs;
 mod large;
@@ -68,6 +69,12 @@ enum Task {
     /// Builds the program of docs/guide.md, records it, writes its pages, and opens them in
     /// headless Chromium. Writes docs/pictures. Needs `npm ci` in web/.
     Pictures,
+    /// Try the extension in Visual Studio Code's own window
+    ///
+    /// Installs code-server (800 MB), records the program of docs/guide.md, and drives VS Code in
+    /// headless Chromium. Fails if the window shows something else than the report. Writes pictures
+    /// to target/editor.
+    Editor,
     /// Print the Debian packages that the tests need
     Packages,
 }
@@ -219,6 +226,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Layout(options)) => layout::run(options),
         Task::Study(Study::Csmith(options)) => csmith::run(options),
         Task::Pictures => pictures::run(),
+        Task::Editor => editor::run(),
         Task::Packages => {
             println!("{}", packages::NEEDED.join("\n"));
             Ok(())

@@ -72,7 +72,7 @@ pub(crate) fn install() -> Result<()> {
 ///
 /// # Errors
 /// If they cannot be installed. The message says how to install them by hand.
-fn install_node_packages(folder: &str) -> Result<()> {
+pub(crate) fn install_node_packages(folder: &str) -> Result<()> {
     let path = root().join(folder);
     let changed = |file: &str| std::fs::metadata(path.join(file)).and_then(|file| file.modified());
     let wanted = changed("package-lock.json");

@@ -52,7 +52,10 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// Makes the guide's program, and the texts that it converts.
-fn make_program(folder: &Path) -> Result<()> {
+///
+/// # Errors
+/// If the guide has no program, or a file cannot be written.
+pub(crate) fn make_program(folder: &Path) -> Result<()> {
     let guide = std::fs::read_to_string(root().join("docs/guide.md"))?;
     let program = guide
         .split_once("```rust\n")
@@ -76,7 +79,11 @@ fn make_program(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn succeed(command: &mut Command) -> Result<()> {
+/// Runs a command.
+///
+/// # Errors
+/// If it cannot be started, or fails.
+pub(crate) fn succeed(command: &mut Command) -> Result<()> {
     clean(command);
     let status = command
         .status()

@@ -42,7 +42,7 @@ pub(crate) fn inlined_at(map: &FunctionMap, place: Place) -> Option<Place> {
     frames
         .next()
         .filter(|innermost| is_in_library(innermost.scope))?;
-    let user = frames.find(|frame| !is_in_library(frame.scope))?;
+    let user = frames.find(|frame| frame.line != 0 && !is_in_library(frame.scope))?;
     Some(Place {
         scope: user.scope,
         line: user.line,

@@ -7,19 +7,24 @@ import * as path from "node:path";
 import type { SectionSummary } from "@friedemannsommer/lcov-parser";
 import * as vscode from "vscode";
 
+import { PageOpener } from "./page.js";
 import {
   type FunctionRecord,
   type PathRecord,
+  type Place,
   type RankedPath,
+  type StepLine,
   count,
   hottestPath,
   hottestPaths,
   lensText,
   lineList,
   percent,
+  shortName,
   stepLines,
+  stepText,
 } from "./report.js";
-import { type Run, holloway, readRun, runsOf } from "./runs.js";
+import { MissingProgram, type Run, holloway, readRun, runsOf } from "./runs.js";
 
 /** How many paths the list of hottest paths has. */
 const LISTED = 50;
@@ -34,9 +39,7 @@ export function activate(context: vscode.ExtensionContext): void {
         try {
           await action(...words);
         } catch (error) {
-          vscode.window.showErrorMessage(
-            `Holloway: ${(error as Error).message}`,
-          );
+          await showError(error as Error);
         }
       },
     );
@@ -52,6 +55,22 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.window.registerTreeDataProvider("holloway.paths", shown.tree),
     vscode.window.onDidChangeVisibleTextEditors(() => shown.decorate()),
   );
+}
+
+/** Shows an error. If the program is missing, a button opens its setting. */
+async function showError(error: Error): Promise<void> {
+  const open = "Open the Setting";
+  const buttons = error instanceof MissingProgram ? [open] : [];
+  const pressed = await vscode.window.showErrorMessage(
+    `Holloway: ${error.message}`,
+    ...buttons,
+  );
+  if (pressed === open) {
+    await vscode.commands.executeCommand(
+      "workbench.action.openSettings",
+      "holloway.executable",
+    );
+  }
 }
 
 /** The folder of the workspace. */
@@ -77,8 +96,10 @@ function fileUri(file: string): vscode.Uri {
 /** The run that is shown, and the path whose lines are marked. */
 class ShownRun implements vscode.CodeLensProvider, vscode.Disposable {
   readonly tree = new PathTree();
+  private readonly pages = new PageOpener();
   private run: Run | undefined;
-  private path: PathRecord | undefined;
+  /** The lines of the path that is marked. */
+  private lines: StepLine[] = [];
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChangeCodeLenses = this.changed.event;
   private readonly controller = vscode.tests.createTestController(
@@ -98,6 +119,11 @@ class ShownRun implements vscode.CodeLensProvider, vscode.Disposable {
     overviewRulerColor: new vscode.ThemeColor(
       "editorOverviewRuler.findMatchForeground",
     ),
+    after: {
+      margin: "0 0 0 2em",
+      fontStyle: "italic",
+      color: new vscode.ThemeColor("editorCodeLens.foreground"),
+    },
   });
 
   constructor() {
@@ -107,6 +133,7 @@ class ShownRun implements vscode.CodeLensProvider, vscode.Disposable {
 
   dispose(): void {
     this.controller.dispose();
+    this.pages.dispose();
     this.mark.dispose();
     this.changed.dispose();
   }
@@ -117,6 +144,8 @@ class ShownRun implements vscode.CodeLensProvider, vscode.Disposable {
     const chosen = directory ?? (await this.ask(folder));
     if (chosen) {
       await this.show(chosen);
+      // The view is collapsed at first.
+      await vscode.commands.executeCommand("holloway.paths.focus");
     }
   }
 
@@ -155,13 +184,13 @@ class ShownRun implements vscode.CodeLensProvider, vscode.Disposable {
 
   private async show(directory: string): Promise<void> {
     this.run = await readRun(executable(), directory, workspaceFolder());
-    this.path = undefined;
+    this.lines = [];
     const [damage] = this.run.report.damage;
     if (damage) {
       vscode.window.showWarningMessage(`Holloway: ${damage}`);
     }
     this.showCoverage(this.run);
-    this.update();
+    await this.update();
   }
 
   private showCoverage(run: Run): void {
@@ -179,17 +208,17 @@ class ShownRun implements vscode.CodeLensProvider, vscode.Disposable {
   }
 
   /** Hides the paths. VS Code has its own command that closes the coverage. */
-  hide(): void {
+  async hide(): Promise<void> {
     this.run = undefined;
-    this.path = undefined;
-    this.update();
+    this.lines = [];
+    await this.update();
   }
 
-  private update(): void {
+  private async update(): Promise<void> {
     this.tree.show(this.run ? hottestPaths(this.run.report, LISTED) : []);
     this.changed.fire();
     this.decorate();
-    vscode.commands.executeCommand(
+    await vscode.commands.executeCommand(
       "setContext",
       "holloway.hasRun",
       this.run !== undefined,
@@ -207,7 +236,7 @@ class ShownRun implements vscode.CodeLensProvider, vscode.Disposable {
     );
     const words = ["report", this.run.directory, "--html", page];
     await holloway(executable(), words, workspaceFolder());
-    await vscode.env.openExternal(vscode.Uri.file(page));
+    await this.pages.open(page);
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
@@ -235,15 +264,13 @@ class ShownRun implements vscode.CodeLensProvider, vscode.Disposable {
     });
   }
 
-  /** Marks the lines of a path, and jumps to its first line. */
+  /** Marks the lines of a path, and jumps to its first line with a source. */
   async showPath(record: FunctionRecord, shown: PathRecord): Promise<void> {
-    this.path = shown;
-    const [first] = stepLines(shown);
-    const { file, line } = first ?? record;
-    const document = await vscode.workspace.openTextDocument(fileUri(file));
+    this.lines = stepLines(record, shown);
+    const { uri, line } = await firstSource([...this.lines, record]);
     const start = new vscode.Position(Math.max(line - 1, 0), 0);
     const selection = new vscode.Range(start, start);
-    await vscode.window.showTextDocument(document, {
+    await vscode.window.showTextDocument(uri, {
       selection,
       preserveFocus: false,
     });
@@ -252,23 +279,43 @@ class ShownRun implements vscode.CodeLensProvider, vscode.Disposable {
 
   /** Marks the lines of the path in all visible editors. */
   decorate(): void {
-    const lines = this.path ? stepLines(this.path) : [];
     for (const editor of vscode.window.visibleTextEditors) {
-      const inFile = lines.filter(
+      const inFile = this.lines.filter(
         ({ file }) => fileUri(file).fsPath === editor.document.uri.fsPath,
       );
       const marks = inFile.map(({ line, steps }) => {
         const start = new vscode.Position(line - 1, 0);
-        const contentText = `  ${steps.join(", ")}`;
-        const color = new vscode.ThemeColor("editorCodeLens.foreground");
+        const contentText = stepText(steps);
         return {
           range: new vscode.Range(start, start),
-          renderOptions: { after: { contentText, color } },
+          renderOptions: { after: { contentText } },
         };
       });
       editor.setDecorations(this.mark, marks);
     }
   }
+}
+
+/** The first place whose file is on this machine. */
+async function firstSource(
+  places: Place[],
+): Promise<{ uri: vscode.Uri; line: number }> {
+  const missing = new Set<string>();
+  for (const { file, line } of places) {
+    if (missing.has(file)) {
+      continue;
+    }
+    try {
+      const uri = fileUri(file);
+      await vscode.workspace.fs.stat(uri);
+      return { uri, line };
+    } catch {
+      missing.add(file);
+    }
+  }
+  throw new Error(
+    `the source of this path is not on this machine: ${[...missing].join(", ")}`,
+  );
 }
 
 /** The coverage of a file. Its details are made when VS Code asks for them. */
@@ -330,9 +377,11 @@ class PathTree implements vscode.TreeDataProvider<RankedPath> {
 
   getTreeItem(ranked: RankedPath): vscode.TreeItem {
     const { function: record, path: shown, share } = ranked;
-    const item = new vscode.TreeItem(`${percent(share)}  ${record.name}`);
-    item.description = lineList(shown);
-    item.tooltip = `${count(shown.count)} executions of ${count(shown.instructions)} instructions`;
+    const item = new vscode.TreeItem(
+      `${percent(share)}  ${shortName(record.name)}`,
+    );
+    item.description = lineList(record, shown);
+    item.tooltip = `${record.name}\n${count(shown.count)} executions of ${count(shown.instructions)} instructions\n${item.description}`;
     item.command = {
       title: "Show the Path",
       command: "holloway.showPath",

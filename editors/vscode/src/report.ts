@@ -1,12 +1,22 @@
 // What the extension reads of `holloway report --format json` (docs/json.md), and what it shows.
 
+import * as path from "node:path";
+
 /** A path that ran. */
 export interface PathRecord {
   id: number;
   path_name: string;
   count: number;
   instructions: number;
+  blocks: number[];
+}
+
+/** A block of a function's graph. */
+export interface BlockRecord {
+  id: number;
   places: string[];
+  /** The places with library code at the lines that it was inlined into, if they differ. */
+  user_places?: string[];
 }
 
 /** A function that ran. */
@@ -16,6 +26,7 @@ export interface FunctionRecord {
   line: number;
   possible_paths: number;
   paths: PathRecord[];
+  blocks: BlockRecord[];
   edges: { from: number; to: number; count: number }[];
 }
 
@@ -71,23 +82,33 @@ export function parsePlace(text: string): Place | undefined {
   return match ? { file: match[1]!, line: Number(match[2]) } : undefined;
 }
 
-/** The lines of a path in the order of its steps. A line that follows itself is one step. */
-export function places(path: PathRecord): Place[] {
+/**
+ * The lines of a path in the order of its steps. A line that follows itself is one step. Library
+ * code counts as the line that it was inlined into, because its source may not be on the machine.
+ */
+export function places(record: FunctionRecord, path: PathRecord): Place[] {
+  const blocks = new Map(record.blocks.map((block) => [block.id, block]));
   const lines: Place[] = [];
-  for (const text of path.places) {
-    const place = parsePlace(text);
-    const last = lines.at(-1);
-    if (place && (last?.file !== place.file || last.line !== place.line)) {
-      lines.push(place);
+  for (const id of path.blocks) {
+    const block = blocks.get(id);
+    for (const text of block?.user_places ?? block?.places ?? []) {
+      const place = parsePlace(text);
+      const last = lines.at(-1);
+      if (place && (last?.file !== place.file || last.line !== place.line)) {
+        lines.push(place);
+      }
     }
   }
   return lines;
 }
 
 /** The different lines of a path with their steps, in the order of the first step. */
-export function stepLines(path: PathRecord): StepLine[] {
+export function stepLines(
+  record: FunctionRecord,
+  path: PathRecord,
+): StepLine[] {
   const lines = new Map<string, StepLine>();
-  places(path).forEach(({ file, line }, index) => {
+  places(record, path).forEach(({ file, line }, index) => {
     const key = `${file}:${line}`;
     const entry = lines.get(key) ?? { file, line, steps: [] };
     entry.steps.push(index + 1);
@@ -134,15 +155,34 @@ export function lensText(record: FunctionRecord): string {
   const executions = record.paths.reduce((sum, path) => sum + path.count, 0);
   const ran = `${count(record.paths.length)} of ${count(record.possible_paths)} paths`;
   const share = percent(hottest.count / Math.max(executions, 1));
-  return `${called} · ${ran} · hottest path ${share}: ${lineList(hottest)}`;
+  return `${called} · ${ran} · hottest path ${share}: ${lineList(record, hottest)}`;
 }
 
-/** The lines of a path: `12 → 14 → 19`. The middle of a long path is left out. */
-export function lineList(path: PathRecord): string {
-  const lines = places(path).map((place) => String(place.line));
-  const shown =
+/**
+ * The lines of a path: `12 → 14 → list.rs:7 → 8`. A line in another file than the line before has
+ * the name of its file. The middle of a long path is left out.
+ */
+export function lineList(record: FunctionRecord, shown: PathRecord): string {
+  let current = record.file;
+  const lines = places(record, shown).map(({ file, line }) => {
+    const text =
+      file === current ? String(line) : `${path.basename(file)}:${line}`;
+    current = file;
+    return text;
+  });
+  const listed =
     lines.length > 8 ? [...lines.slice(0, 4), "…", ...lines.slice(-3)] : lines;
-  return shown.join(" → ");
+  return listed.join(" → ");
+}
+
+/** A function's name without its modules: `SliceRead::skip` of `json::read::SliceRead::skip`. */
+export function shortName(name: string): string {
+  return name.replace(/\b(?:[a-z_][a-z0-9_]*::)+(?=[A-Za-z_<])/g, "");
+}
+
+/** The text after a line of a path: `step 3`, or `steps 2, 4`. */
+export function stepText(steps: number[]): string {
+  return `${steps.length === 1 ? "step" : "steps"} ${steps.join(", ")}`;
 }
 
 /** A number with thousands separators. */

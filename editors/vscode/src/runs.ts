@@ -32,6 +32,9 @@ export async function runsOf(folder: string): Promise<string[]> {
     .map((name) => path.join(runs, name));
 }
 
+/** The holloway program was not found. */
+export class MissingProgram extends Error {}
+
 /** Calls holloway. Its error is the first line that it prints. */
 export async function holloway(
   executable: string,
@@ -44,7 +47,9 @@ export async function holloway(
   } catch (error) {
     const failure = error as NodeJS.ErrnoException & { stderr?: string };
     if (failure.code === "ENOENT") {
-      throw new Error(`cannot find ${executable}: set holloway.executable`);
+      throw new MissingProgram(
+        `cannot find ${executable}: set holloway.executable`,
+      );
     }
     throw new Error(failure.stderr?.trim().split("\n")[0] || failure.message);
   }

@@ -18,7 +18,8 @@ Module._resolveFilename = (name, ...rest) =>
   name === "vscode" ? here("vscode.cjs") : resolve(name, ...rest);
 const require = createRequire(import.meta.url);
 const { state } = require("./vscode.cjs");
-require("../dist/extension.js").activate({ subscriptions: [] });
+const subscriptions = [];
+require("../dist/extension.js").activate({ subscriptions });
 
 const report = (...words) =>
   JSON.parse(
@@ -110,7 +111,10 @@ test("a path's lines are marked in its order", async () => {
   assert.deepEqual(new Set(marked), new Set(lines));
   assert.equal(marked.length, new Set(lines).size);
   const steps = editor.marks.flatMap(({ renderOptions }) =>
-    renderOptions.after.contentText.split(",").map(Number),
+    renderOptions.after.contentText
+      .replace(/^steps? /, "")
+      .split(", ")
+      .map(Number),
   );
   assert.deepEqual(
     steps.sort((a, b) => a - b),
@@ -140,6 +144,28 @@ test("the page opens in the browser", async () => {
   );
 });
 
+test("the page of a run on another machine comes from a server", async () => {
+  state.remoteName = "ssh-remote";
+  await state.commands.get("holloway.openPage")();
+  delete state.remoteName;
+  assert.deepEqual(state.errors, []);
+  const [address] = state.opened;
+  const answer = await fetch(address);
+  assert.ok((await answer.text()).startsWith("<!doctype html>"));
+  assert.equal((await fetch(new URL("/", address))).status, 404);
+  subscriptions.forEach((subscription) => subscription.dispose?.());
+});
+
+test("a page that no browser opens is named", async () => {
+  state.hasBrowser = false;
+  await state.commands.get("holloway.openPage")();
+  state.hasBrowser = true;
+  assert.match(
+    state.errors.at(-1),
+    /no browser opened the page: open \/.*html$/,
+  );
+});
+
 test("a run can be hidden", async () => {
   await state.commands.get("holloway.hideRun")();
   assert.equal(state.context["holloway.hasRun"], false);
@@ -156,4 +182,6 @@ test("errors are shown", async () => {
   state.configuration.executable = "no-such-program";
   await state.commands.get("holloway.showRun")("latest");
   assert.match(state.errors.at(-1), /set holloway.executable/);
+  // The button opens the setting.
+  assert.equal(state.executed.at(-1), "workbench.action.openSettings");
 });

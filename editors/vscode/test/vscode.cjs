@@ -1,6 +1,8 @@
 // The parts of VS Code that the extension uses, without a window. src/ is checked against the types of
 // the real ones.
 
+const { stat } = require("node:fs/promises");
+
 class Position {
   constructor(line, character) {
     Object.assign(this, { line, character });
@@ -74,8 +76,11 @@ const state = {
   context: {},
   editors: [],
   errors: [],
+  executed: [],
+  hasBrowser: true,
   opened: [],
   profile: undefined,
+  remoteName: undefined,
   lenses: undefined,
   tree: undefined,
 };
@@ -97,11 +102,22 @@ module.exports = {
   BranchCoverage,
   DeclarationCoverage,
   TestRunProfileKind: { Coverage: 3 },
-  Uri: { file },
-  env: { openExternal: (uri) => state.opened.push(uri.fsPath) },
+  Uri: { file, parse: (address) => ({ address }) },
+  env: {
+    get remoteName() {
+      return state.remoteName;
+    },
+    async openExternal(uri) {
+      state.opened.push(uri.address ?? uri.fsPath);
+      return state.hasBrowser;
+    },
+  },
   commands: {
     registerCommand: (name, action) => state.commands.set(name, action),
-    executeCommand: (_name, key, value) => (state.context[key] = value),
+    executeCommand: async (name, key, value) => {
+      state.executed.push(name);
+      state.context[key] = value;
+    },
   },
   languages: {
     registerCodeLensProvider: (_where, provider) => (state.lenses = provider),
@@ -123,11 +139,14 @@ module.exports = {
     createTextEditorDecorationType: () => ({ dispose() {} }),
     onDidChangeVisibleTextEditors: () => ({ dispose() {} }),
     registerTreeDataProvider: (_name, tree) => (state.tree = tree),
-    showErrorMessage: (message) => state.errors.push(message),
+    showErrorMessage: async (message, ...buttons) => {
+      state.errors.push(message);
+      return buttons[0];
+    },
     showWarningMessage: (message) => state.errors.push(message),
-    async showTextDocument(document, { selection }) {
+    async showTextDocument(uri, { selection }) {
       const editor = {
-        document,
+        document: { uri },
         selection,
         setDecorations(_type, marks) {
           editor.marks = marks;
@@ -141,6 +160,6 @@ module.exports = {
     getConfiguration: () => ({
       get: (key, value) => state.configuration[key] ?? value,
     }),
-    openTextDocument: async (uri) => ({ uri }),
+    fs: { stat: (uri) => stat(uri.fsPath) },
   },
 };

@@ -3,10 +3,15 @@
 //!
 //! The instructions of a block count at its first line, in the file of the innermost inlined
 //! function. So the sum over a function is exact, but lines that share a block are not told apart.
-//! Inlined code stays in the function that contains it. A profile of paths has no calls, so there
-//! are no inclusive costs.
+//! Inlined code stays in the function that contains it. The calls of a function count at its first
+//! line, as a cost. A profile of paths does not know callers, so there are no inclusive costs.
+//!
+//! KCachegrind adds up all jumps between the same two lines, and calls the sum conditional if one
+//! of them is. It adds the executions of a conditional jump to the times that another jump was
+//! taken. So the export writes one jump for two lines, with sums that are right.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 use std::io::Write;
 
 use holloway_analysis::Function;
@@ -35,8 +40,8 @@ pub(super) fn write(export: &ExportRun<'_>, out: &mut dyn Write) -> Result<()> {
     let sum = sum.fold(Cost::default(), |sum, &cost| sum.and(cost));
     writeln!(out, "# callgrind format\nversion: 1\ncreator: {EXPORTER}")?;
     writeln!(out, "cmd: {}", export.title())?;
-    writeln!(out, "positions: line\nevents: Instructions Blocks")?;
-    writeln!(out, "summary: {} {}", sum.instructions, sum.blocks)?;
+    writeln!(out, "positions: line\nevents: Instructions Blocks Calls")?;
+    writeln!(out, "summary: {sum}")?;
     let mut ids = Ids::default();
     for (function, costs) in selected.into_iter().zip(&costs) {
         let image = &run.images[run.module_of(function).image.index()].name;
@@ -50,7 +55,7 @@ pub(super) fn write(export: &ExportRun<'_>, out: &mut dyn Write) -> Result<()> {
         )?;
         costs.write(file, &mut ids, out)?;
     }
-    writeln!(out, "\ntotals: {} {}", sum.instructions, sum.blocks)?;
+    writeln!(out, "\ntotals: {sum}")?;
     Ok(())
 }
 
@@ -58,6 +63,7 @@ pub(super) fn write(export: &ExportRun<'_>, out: &mut dyn Write) -> Result<()> {
 struct Cost {
     instructions: Count,
     blocks: Count,
+    calls: Count,
 }
 
 impl Cost {
@@ -65,7 +71,14 @@ impl Cost {
         Cost {
             instructions: self.instructions.saturating_add(other.instructions),
             blocks: self.blocks.saturating_add(other.blocks),
+            calls: self.calls.saturating_add(other.calls),
         }
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {} {}", self.instructions, self.blocks, self.calls)
     }
 }
 
@@ -74,14 +87,24 @@ impl Cost {
 struct Jump {
     from: u32,
     to: u32,
+}
+
+/// The sums of all edges of a jump.
+#[derive(Default)]
+struct JumpSums {
+    taken: Count,
+    /// Executions of the blocks that jump.
+    executions: Count,
     is_conditional: bool,
+    /// The blocks that jump. Several edges of a switch may lead to one line.
+    blocks: BTreeSet<u32>,
 }
 
 /// Costs of the lines of a function, and its jumps.
 struct Costs<'a> {
     lines: BTreeMap<Line<'a>, Cost>,
-    /// By file of the line and jump: how often it was taken, and executions of its branch.
-    jumps: BTreeMap<(&'a str, Jump), (Count, Count)>,
+    /// By file of the line and jump.
+    jumps: BTreeMap<(&'a str, Jump), JumpSums>,
 }
 
 impl<'a> Costs<'a> {
@@ -108,11 +131,13 @@ impl<'a> Costs<'a> {
             let cost = Cost {
                 instructions: executed.saturating_sub(flow.not_run[number]),
                 blocks: count,
+                calls: Count::ZERO,
             };
             let sum = costs.lines.entry(line(first_place(&block.places)));
             let sum = sum.or_default();
             *sum = sum.and(cost);
         }
+        costs.lines.entry(own).or_default().calls = flow.calls;
         for (edge, &taken) in map.edges.iter().zip(&flow.edges) {
             let taken = Count(u64::try_from(taken).unwrap_or(0));
             let is_inside = edge.kind != EdgeKind::Exit && edge.to != map.exit;
@@ -133,11 +158,14 @@ impl<'a> Costs<'a> {
             let jump = Jump {
                 from: from.1,
                 to: to.1,
-                is_conditional: is_conditional(edge.outcome),
             };
             let sums = costs.jumps.entry((from.0, jump)).or_default();
-            sums.0 = sums.0.saturating_add(taken);
-            sums.1 = sums.1.saturating_add(flow.blocks[edge.from as usize]);
+            sums.taken = sums.taken.saturating_add(taken);
+            sums.is_conditional |= is_conditional(edge.outcome);
+            if sums.blocks.insert(edge.from) {
+                let executed = flow.blocks[edge.from as usize];
+                sums.executions = sums.executions.saturating_add(executed);
+            }
         }
         costs
     }
@@ -154,11 +182,14 @@ impl<'a> Costs<'a> {
                 writeln!(out, "fi={}", ids.name(Table::File, file))?;
             }
             for (line, cost) in self.lines.range((file, 0)..=(file, u32::MAX)) {
-                writeln!(out, "{} {} {}", line.1, cost.instructions, cost.blocks)?;
+                writeln!(out, "{} {cost}", line.1)?;
             }
             let jumps = self.jumps.iter().filter(|jump| jump.0.0 == file);
-            for ((_, jump), (taken, executions)) in jumps {
-                match jump.is_conditional {
+            for ((_, jump), sums) in jumps {
+                let JumpSums {
+                    taken, executions, ..
+                } = sums;
+                match sums.is_conditional {
                     true => writeln!(out, "jcnd={taken}/{executions} {}", jump.to)?,
                     false => writeln!(out, "jump={taken} {}", jump.to)?,
                 }

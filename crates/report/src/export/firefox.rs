@@ -2,6 +2,10 @@
 //!
 //! A sample's weight has 31 bits in this format. If the heaviest path does not fit, all weights of
 //! the thread are rounded to multiples of a power of ten, and the thread's name says which.
+//!
+//! The profiler draws the graph of a thread from times of samples and the CPU time between them,
+//! which a profile of paths does not have. Each path takes one millisecond, all of it on the CPU,
+//! so that the graph is not empty and a selection in it selects paths.
 
 use std::io::{self, Write};
 
@@ -57,7 +61,13 @@ fn add_thread(
         let frames = frames.map(|&frame| labels[frame as usize].clone());
         let stack = profile.intern_stack_frames(thread, frames);
         let scaled = rounded(path.weight(weight).0, unit);
-        profile.add_sample(thread, time(millisecond), stack, CpuDelta::ZERO, scaled);
+        profile.add_sample(
+            thread,
+            time(millisecond),
+            stack,
+            CpuDelta::from_millis(1.0),
+            scaled,
+        );
     }
 }
 

@@ -27,7 +27,7 @@ use super::words::PathWords;
 use crate::filter::Filter;
 use crate::numbers::{grouped, plural, share};
 use crate::path_names::{full_name, numbered_name};
-use crate::places::file_and_line;
+use crate::places::{file_and_line, inlined_at};
 use crate::uncovered;
 use crate::variation::selected_paths;
 
@@ -162,32 +162,49 @@ impl Results<'_> {
     }
 
     /// The lines of a path, with the start before the first one, and the end after the last one.
+    ///
+    /// An editor cannot open library code that is not on the machine. So a step in a library is at
+    /// the line of the user's code that it was inlined into. Further steps at that line are left
+    /// out unless something is decided there.
     fn steps(&self, function: &Function, trail: &Trail, words: &PathWords<'_>) -> Vec<Step> {
         let map = &function.map;
         let last = trail.steps.len().saturating_sub(1);
-        let steps = trail.steps.iter().enumerate().map(|(index, step)| {
+        let mut steps: Vec<Step> = Vec::new();
+        let mut previous = None;
+        for (index, step) in trail.steps.iter().enumerate() {
+            let user_place = inlined_at(map, step.place);
+            let place = user_place.unwrap_or(step.place);
             let mut parts = Vec::new();
             if index == 0 {
                 parts.push(words.start(trail));
             }
             let decided = words.decided(step);
-            parts.extend((!decided.is_empty()).then_some(decided));
+            if !decided.is_empty() {
+                parts.push(match user_place {
+                    Some(_) => format!("{} {decided}", words.place(step.place)),
+                    None => decided,
+                });
+            }
             if index == last {
                 parts.push(words.end(trail));
+            }
+            let file = words.file(place);
+            let is_repeated = previous.replace((file, place.line)) == Some((file, place.line));
+            if is_repeated && user_place.is_some() && parts.is_empty() {
+                continue;
             }
             let message = match parts.is_empty() {
                 true => words.place(step.place),
                 false => parts.join(", "),
             };
-            let Place { line, column, .. } = step.place;
-            let file = words.file(step.place);
-            Step {
+            let Place { line, column, .. } = place;
+            steps.push(Step {
                 location: self.location(file, line, column, Some(Message { text: message })),
-                nesting_level: frames(map, &step.place).count().saturating_sub(1),
-                execution_order: index + 1,
-            }
-        });
-        steps.collect()
+                nesting_level: frames(map, &place).count().saturating_sub(1),
+                execution_order: steps.len() + 1,
+            });
+        }
+        steps
     }
 
     fn location(&self, file: &str, line: u32, column: u32, message: Option<Message>) -> Location {

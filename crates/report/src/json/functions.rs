@@ -14,7 +14,7 @@ use serde::ser::{SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 
 use super::context::RunContext;
-use super::fields::{bound, collected, places};
+use super::fields::{bound, collected, places, user_places_of};
 use crate::code::Origin;
 
 /// The functions that the filter keeps, and functions with paths through inlined code that it
@@ -244,6 +244,8 @@ impl Serialize for Blocks<'_> {
             instructions: u32,
             places: &'a [String],
             #[serde(skip_serializing_if = "Option::is_none")]
+            user_places: Option<Vec<String>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             bound: Option<&'a str>,
         }
         let Blocks(function, places) = *self;
@@ -257,6 +259,7 @@ impl Serialize for Blocks<'_> {
             bound: bound(bounds[id as usize]),
             instructions: block.instructions,
             places,
+            user_places: user_places_of(function, &block.places),
         }))
     }
 }

@@ -47,7 +47,7 @@ function show(profile: Profile, page: HTMLElement): void {
 
   function press(event: KeyboardEvent): void {
     const isTyping =
-      event.target instanceof HTMLInputElement ||
+      (event.target instanceof HTMLInputElement && event.target.type !== "checkbox") ||
       event.target instanceof HTMLSelectElement ||
       event.target instanceof HTMLTextAreaElement;
     if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;

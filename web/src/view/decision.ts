@@ -35,7 +35,13 @@ export function decisionNote(
         { class: "decides", title: "This branch decides the path: it splits the most work" },
         "decides",
       ),
-    isWrong && element("span", { class: "edges-predict", title: prediction }, "◆ mispredicted"),
+    isWrong &&
+      element(
+        "span",
+        { class: "edges-predict", title: prediction },
+        "◆",
+        element("span", { class: "mark-word" }, " mispredicted"),
+      ),
     words,
     // A line that is predicted has a mark of its own.
     isWrong && !expected.target && element("span", { class: "edges-predict" }, prediction),

@@ -384,9 +384,7 @@ export class GraphPane {
   private expectation(line: Line): SVGElement[] {
     if (!this.isExpected(line)) return [];
     const [x, y] = line.isBack ? line.points[3]! : line.points[line.points.length - 1]!;
-    return [
-      text(x + (line.isBack ? 4 : 8), y - 8, "edge-expected", "◆ edge counts predict this way"),
-    ];
+    return [text(x + (line.isBack ? 4 : 8), y - 8, "edge-expected", "◆ predicted")];
   }
 
   /** How an edge differs from the baseline, where control had a choice. */

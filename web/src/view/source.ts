@@ -125,17 +125,15 @@ export class SourcePane {
     this.drawFrames(path, current);
   }
 
-  /** Scrolls to the beginning of a line's code, if the line is wider than the pane. */
+  /** Scrolls to the beginning of a line's code, if most of the pane would be its indentation. */
   private revealCode(row: number): void {
     const { root } = this.rows;
-    const line = root.querySelector<HTMLElement>(`[data-row="${row}"]`);
-    const code = line?.querySelector("code");
-    if (!line || !code) return;
-    const end = code.offsetLeft + code.offsetWidth + (line.lastElementChild?.clientWidth ?? 0);
+    const code = root.querySelector<HTMLElement>(`[data-row="${row}"] code`);
+    if (!code) return;
     const { text } = this.source!.lines[this.shown[row]!]!;
-    const indent = text.search(/\S/) / Math.max(1, text.length);
-    const isWider = end > root.clientWidth;
-    root.scrollLeft = isWider ? Math.max(0, indent * code.offsetWidth - 2 * ROW) : 0;
+    const indent = (text.search(/\S/) / Math.max(1, text.length)) * code.offsetWidth;
+    const isFar = code.offsetLeft + indent > root.clientWidth / 2;
+    root.scrollLeft = isFar ? Math.max(0, indent - 2 * ROW) : 0;
   }
 
   private listFiles(fn: RanFunction): void {
@@ -299,8 +297,8 @@ export class SourcePane {
     });
     this.frames.replaceChildren(
       element("b", {}, `step ${this.step + 1} of ${this.steps.length} `),
-      frames.join("  ‹ in ‹  "),
       this.counts(step),
+      element("span", { class: "step-frames" }, frames.join("  ‹ in ‹  ")),
     );
   }
 

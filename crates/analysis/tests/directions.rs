@@ -536,9 +536,9 @@ fn code_that_was_moved_into_an_arm_does_not_hide_its_line() {
     check(moved(&[(0, 2, 9)]), &["0→1 f.c:10", "0→2 f.c:8"]);
 }
 
-/// The source: `4 if (small)`, `5 value = -1;`, `10 if (value != 0)`, `11 flags = info->flags;`, `13 if
-/// (a(flags) && b(key))`. The optimizer knows that the condition on line 10 holds, and moved a part
-/// of line 13 above line 11.
+/// The source: `4 if (small)`, `5 value = -1;`, `10 if (value != 0)`, `11 flags = info->flags;`,
+/// `13 if (a(flags) && b(key))`. The optimizer knows that the condition on line 10 holds, and moved
+/// a part of line 13 above line 11.
 #[test]
 fn a_later_line_that_was_moved_up_does_not_hide_the_lines_before_it() {
     let moved = |arm: &[(u32, u32, u32)]| {

@@ -279,6 +279,14 @@ fn record_samples(folder: &Path) {
     let report = holloway(&["report", "watched", "--format", "json"]);
     std::fs::write(folder.join("samples.json"), report.stdout).unwrap();
     holloway(&["report", "watched", "--html", "samples.html"]);
+    let warns = || {
+        let report = holloway(&["report", "watched", "--view", "lines"]);
+        report.stderr.contains("long.c has changed since")
+    };
+    assert!(!warns());
+    let source = std::fs::read_to_string(folder.join("long.c")).unwrap();
+    std::fs::write(folder.join("long.c"), format!("// Another line.\n{source}")).unwrap();
+    assert!(warns());
 }
 
 /// Builds and runs a program with code from two files of one name.
@@ -302,6 +310,11 @@ fn record_names(folder: &Path) {
     holloway(&["cc", "-O2", "-g", "names.c", "-o", "names"]);
     holloway(&["run", "--no-report", "-o", "names-run", "--", "./names"]);
     holloway(&["report", "names-run", "--html", "names.html"]);
+    let changed = folder.join("near").join("limit.h");
+    let text = std::fs::read_to_string(&changed).unwrap();
+    std::fs::write(&changed, format!("// Another line.\n{text}")).unwrap();
+    holloway(&["report", "names-run", "--html", "changed.html"]);
+    std::fs::write(&changed, text).unwrap();
 }
 
 /// Builds and runs the program, and writes its reports into the folder.

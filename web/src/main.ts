@@ -32,14 +32,15 @@ function show(profile: Profile, page: HTMLElement): void {
   const views = partViews(profile, reader, store);
   const shown = views.map(({ root }) => root);
   page.replaceChildren(header.root, overview.root, fn.root, ...shown, help);
-  store.listen((state) => draw(state));
+  store.listen((state, before) => draw(state, before));
   document.addEventListener("keydown", (event) => press(event));
   store.readAddress();
   page.dataset.ready = "true";
 
-  function draw(state: State): void {
+  function draw(state: State, before: State): void {
     overview.root.hidden = state.view !== "overview";
     fn.root.hidden = state.view !== "function";
+    if (before.view !== state.view || before.fn !== state.fn) fn.root.scrollTop = 0;
     for (const { name, root } of views) root.hidden = state.view !== name;
     if (state.view === "function") fn.show(state);
     views.find(({ name }) => name === state.view)?.show(state.detail);
@@ -47,7 +48,7 @@ function show(profile: Profile, page: HTMLElement): void {
 
   function press(event: KeyboardEvent): void {
     const isTyping =
-      event.target instanceof HTMLInputElement ||
+      (event.target instanceof HTMLInputElement && event.target.type !== "checkbox") ||
       event.target instanceof HTMLSelectElement ||
       event.target instanceof HTMLTextAreaElement;
     if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;

@@ -55,7 +55,7 @@ async function show(tab, address) {
 
 /** The lines of the source pane with a class. */
 const litLines = (tab, name) =>
-  tab.$$eval(`.source-pane .row.${name} .line-number`, (cells) =>
+  tab.$$eval(`.source-pane .row.${name}:not(.note) .line-number`, (cells) =>
     cells.map((cell) => Number(cell.textContent)),
   );
 
@@ -199,14 +199,22 @@ async function checkMarks(tab, fn) {
     const isMarked = (await tab.locator(".unexpected-note").count()) === 1;
     assert.equal(await tab.locator(".edge.expected").count(), isMarked ? 1 : 0, path);
     if (isMarked) {
-      checkExplanation(fn, path, await tab.textContent(".why"));
+      const why = await tab.$$eval(".why", (all) => all.map((each) => each.textContent));
+      checkExplanation(fn, path, why.join(" "));
       const arms = await tab.$$eval(".source-pane .row.expected .edges-predict", (all) =>
         all.map((each) => each.textContent),
       );
-      assert.deepEqual(arms, ["◆ edges predict this"], path);
-      const line = /line (\d+)/.exec(await tab.textContent(".unexpected-note"))[1];
+      assert.deepEqual(arms, ["◆ edge counts predict this way"], path);
+      // The line is the one that the words name.
+      const named = / they predict → .*line (\d+)/.exec(await tab.textContent(".unexpected-note"));
+      assert.deepEqual(
+        await litLines(tab, "expected"),
+        named ? [Number(named[1])] : await litLines(tab, "expected"),
+        path,
+      );
+      const line = /on line (\d+)/.exec(await tab.textContent(".unexpected-note"))[1];
       const outcome = await tab.textContent(".source-pane .row.current .outcome");
-      assert.match(outcome, /^→ .* \(\d+ %\)/);
+      assert.match(outcome, /◆ mispredicted→ .* \(\d+ %\), not /);
       assert.deepEqual(await litLines(tab, "current"), [Number(line)], path);
     }
     assert.equal(isMarked, mark !== "", path);
@@ -220,13 +228,13 @@ async function checkMarks(tab, fn) {
  * take the same way, and those of the path that is predicted instead. */
 function checkExplanation(fn, name, text) {
   const { blocks } = fn.paths.find(({ id }) => `p${id}` === name);
-  const numbers = [...text.matchAll(/(?<!p)[\d,]*\d(?! ?%)/g)].map(([each]) =>
+  const numbers = [...text.matchAll(/(?<!p)\d[\d,]*(?! ?%)/g)].map(([each]) =>
     Number(each.replaceAll(",", "")),
   );
   const sum = (paths) => paths.reduce((total, { count }) => total + count, 0);
   const beginsAlike = (path, length) =>
     blocks.slice(0, length).every((block, index) => path.blocks[index] === block);
-  const instead = /It uses this way up for p(\d+) \(predicted ([\d,]+) times, ran ([\d,]+) times\)/;
+  const instead = /It gives p(\d+) ([\d,]+) executions, but p\d+ ran ([\d,]+) times/;
   const [, other, predicted, ranInstead] = instead.exec(text) ?? [];
   if (other) {
     const [expected, ran] = [predicted, ranInstead].map((each) => Number(each.replaceAll(",", "")));
@@ -239,7 +247,7 @@ function checkExplanation(fn, name, text) {
     const arrived = sum(fn.paths.filter((path) => beginsAlike(path, at)));
     return numbers.includes(ran) && numbers.includes(arrived);
   });
-  assert.ok(text.includes("Edge counts do not tell which ways go together") && isExplained, text);
+  assert.ok(text.startsWith("Ran: ") && text.includes("Predicted: ") && isExplained, text);
 }
 
 /** A path opens at the decision with the largest split: by the definition, on the report's paths. */
@@ -286,8 +294,9 @@ async function checkMissedPaths(tab) {
   for (const [row, [name, path, title]] of rows.entries()) {
     const fn = report.functions.find((each) => each.name === name);
     const { count, instructions } = fn.paths.find(({ id }) => `p${id}` === path);
-    const predicted = Number(/predict ([\d,]+)$/.exec(title)[1].replaceAll(",", ""));
-    assert.equal(title, `ran ${times(count)}, and edge counts predict ${grouped(predicted)}`);
+    const words = /^ran (.*), edge counts predict (none|[\d,]+)/.exec(title);
+    assert.equal(words[1], times(count));
+    const predicted = words[2] === "none" ? 0 : Number(words[2].replaceAll(",", ""));
     assert.ok(2 * predicted < count, title);
     weights.push((count - predicted) * instructions);
     await tab.locator("#overview .panel:nth-of-type(4) [role=option]").nth(row).click();
@@ -362,9 +371,9 @@ async function checkRows(fn) {
   );
   for (const { byEdges, count, sort, title, words, unseen, whole } of cells) {
     assert.match(byEdges, /\d/);
-    const predicted = Number(/predict ([\d,]+)/.exec(title)[1].replaceAll(",", ""));
-    assert.equal(sort.includes("too-many"), predicted > count, title);
-    assert.equal(sort.includes("missed"), 2 * predicted < count, title);
+    const [, number] = /^Edge counts predict (none|[\d,]+)/.exec(title);
+    const predicted = number === "none" ? 0 : Number(number.replaceAll(",", ""));
+    checkPredictionError({ byEdges, count, predicted, sort, title });
     assert.ok(whole.includes(words.replace("… ", "").split(", ").at(-1)), `${whole}: ${words}`);
     assert.equal(words.startsWith("… "), unseen !== "", words);
   }
@@ -387,7 +396,210 @@ async function checkRows(fn) {
   await tab.context().close();
 }
 
-/** Two files of one name have names that differ. */
+/** The marks ◆ and ▲ mean a factor of two, and the cell says how large the error is. */
+function checkPredictionError({ byEdges, count, predicted, sort, title }) {
+  assert.equal(sort.includes("missed"), 2 * predicted < count, title);
+  assert.equal(sort.includes("excess"), predicted > 2 * count, title);
+  assert.equal(byEdges.startsWith("◆"), 2 * predicted < count, byEdges);
+  assert.equal(byEdges.startsWith("▲"), predicted > 2 * count, byEdges);
+  if (predicted === 0 || count === 0) return;
+  if (predicted === count) assert.ok(title.endsWith("as many as ran"), title);
+  else if (predicted < 2 * count) {
+    const points = (100 * Math.abs(predicted - count)) / count;
+    const sign = points < 1 ? "< " : predicted > count ? "+" : "−";
+    assert.ok(
+      byEdges.endsWith(`${sign}${Math.max(1, points).toFixed(0)} %`),
+      `${byEdges}: ${predicted} of ${count}`,
+    );
+    const missing = grouped(Math.abs(predicted - count));
+    assert.ok(title.endsWith(`(${missing}) too ${predicted > count ? "many" : "few"}`), title);
+  } else assert.ok(byEdges.endsWith(`× ${(predicted / count).toFixed(1)}`), byEdges);
+}
+
+/** The list of steps has the lines of each path in order, with the decisions on them. It goes along
+ * with the keys, and the copied text has the same. */
+async function checkStepList(tab, fn) {
+  const source = readFileSync(join(folder, "app.c"), "utf8").split("\n");
+  await tab.evaluate(() => {
+    const writeText = async (text) => void (globalThis.copied = text);
+    Object.defineProperty(navigator, "clipboard", { value: { writeText }, configurable: true });
+  });
+  for (const path of fn.paths) {
+    await show(tab, `${encodeURIComponent(fn.name)}/p${path.id}/0`);
+    const rows = await tab.$$eval(".steps-pane .row", (all) =>
+      all.map((row) => ({
+        place: row.querySelector(".step-place")?.textContent,
+        code: row.querySelector("code")?.textContent,
+        words: row.querySelector(".outcome")?.textContent,
+        text: row.textContent,
+      })),
+    );
+    const steps = rows.filter(({ place }) => place);
+    const count = Number(/of (\d+)/.exec(await tab.textContent(".frames"))[1]);
+    assert.equal(steps.length, count);
+    const lines = steps.map(({ place }) => Number(place));
+    const expected = new Set(path.places.map((place) => Number(place.split(":").at(-2))));
+    assert.deepEqual(new Set(lines), expected, `p${path.id}`);
+    for (const [index, { code }] of steps.entries())
+      assert.equal(code, source[lines[index] - 1].trim());
+    assert.match(rows[0].text, /^starts from /);
+    assert.match(rows.at(-1).text, /^ends: /);
+    const decisions = rows.filter(({ words }) => words).map(({ words }) => words);
+    assert.ok(decisions.length > 1, rows.map(({ text }) => text).join("\n"));
+    for (const words of decisions) assert.match(words, /→ .*\(.*%\)/);
+
+    await tab.keyboard.press("c");
+    const copied = await tab.evaluate(() => globalThis.copied);
+    const words = decisions.map((each) => /→ [^◆]*/.exec(each)[0]);
+    const found = copied.split("\n").slice(2);
+    assert.deepEqual(
+      found.map((line) => line.trim().split("  ").at(-1)).filter(Boolean),
+      rows.map(({ code, words, text }) => code ?? (words ? /→ [^◆]*/.exec(words)[0] : text)),
+      copied,
+    );
+    assert.ok(words.every((each) => copied.includes(each)));
+  }
+  // The keys of the list choose steps, and skip the decisions below them.
+  await show(tab, `${encodeURIComponent(fn.name)}/p${fn.paths[0].id}/0`);
+  await tab.focus(".steps-pane [role=listbox]");
+  const options = tab.locator(".steps-pane [role=option]");
+  for (let step = 1; step < (await options.count()); step++) {
+    await tab.keyboard.press("ArrowDown");
+    assert.ok((await tab.textContent(".frames")).startsWith(`step ${step + 1} of `));
+    const [current] = await tab.$$eval(".steps-pane .row.selected", (all) =>
+      all.map((row) => row.querySelector(".step-number").textContent),
+    );
+    assert.equal(current, String(step + 1));
+    assert.equal(await tab.locator(".block.current").count(), 1);
+  }
+  await tab.keyboard.press("Home");
+  assert.ok((await tab.textContent(".frames")).startsWith("step 1 of "));
+  await options.nth(1).click();
+  assert.ok((await tab.textContent(".frames")).startsWith("step 2 of "));
+}
+
+/** Zooming keeps the current step in view, and the graph fits on request. */
+async function checkZoom(fn) {
+  const tab = await open("report.html", { viewport: { width: 1100, height: 700 } });
+  await show(tab, `${encodeURIComponent(fn.name)}/p${fn.paths[0].id}`);
+  /** Waits until all blocks with a class are in view, and returns their number. */
+  const visible = async (name) => {
+    const count = await tab.waitForFunction((name) => {
+      const view = document.querySelector(".graph-scroller").getBoundingClientRect();
+      const isInside = (low, high, start, end) => low >= start - 1 && high <= end + 1;
+      const isVisible = (block) => {
+        const { left, right, top, bottom } = block.getBoundingClientRect();
+        return (
+          isInside(left, right, view.left, view.right) &&
+          isInside(top, bottom, view.top, view.bottom)
+        );
+      };
+      const blocks = [...document.querySelectorAll(name)];
+      return blocks.every(isVisible) && blocks.length;
+    }, name);
+    return count.jsonValue();
+  };
+  const press = (name) => tab.locator(".graph-pane button", { hasText: name }).click();
+  const tops = await tab.$$eval(".graph-pane button", (all) =>
+    all.map((each) => each.getBoundingClientRect().top),
+  );
+  assert.equal(new Set(tops).size, 1, "the buttons of the graph are in one row");
+  for (const name of ["+", "+", "−", "−", "−"]) {
+    await press(name);
+    assert.equal(await visible(".block.current"), 1, name);
+  }
+  await press("Fit path");
+  assert.equal(await visible(".block.on-path"), fn.paths[0].blocks.length);
+  await press("Fit all");
+  assert.ok((await visible(".block")) > fn.paths[0].blocks.length);
+  await tab.context().close();
+}
+
+/** The filter of missed paths keeps those with ◆, and explains itself. */
+async function checkMissedFilter(tab, fn) {
+  await show(tab, encodeURIComponent(fn.name));
+  const filter = tab.locator(".missed-filter input");
+  assert.ok(!(await tab.isVisible("#missed-hint")));
+  await filter.focus();
+  assert.ok(await tab.isVisible("#missed-hint"));
+  const names = () =>
+    tab.$$eval(".paths-pane .row", (all) =>
+      all.map((row) => [row.querySelector("b").textContent, row.querySelector(".missed") !== null]),
+    );
+  const missed = (await names()).filter(([, isMissed]) => isMissed);
+  await filter.press("Space");
+  assert.deepEqual(await names(), missed);
+  assert.ok(missed.length > 0);
+  await filter.press("Space");
+}
+
+/** The page says how often the blocks of a line ran, next to the count of the line. */
+async function checkLineCounts(tab, fn) {
+  await show(tab, `${encodeURIComponent(fn.name)}/p${fn.paths[0].id}/0`);
+  const counts = new Map();
+  const blocks = await tab.$$eval(".block title", (all) => all.map((each) => each.textContent));
+  for (const title of blocks) {
+    const [, block, count] = /^b(\d+): ([\d,]+) executions/.exec(title);
+    counts.set(block, Number(count.replaceAll(",", "")));
+  }
+  const brief = (number) =>
+    number < 10_000 ? grouped(number) : `${(number / 1000).toFixed(number < 100_000 ? 1 : 0)} k`;
+  const texts = [];
+  for (let step = Number(/of (\d+)/.exec(await tab.textContent(".frames"))[1]); step > 0; step--) {
+    texts.push(await tab.textContent(".line-counts"));
+    await tab.keyboard.press("ArrowRight");
+  }
+  for (const text of texts) {
+    const [, list] = /^line: .*; its blocks here: (.*)$/.exec(text);
+    for (const part of list.split(", ").filter((each) => each !== "…")) {
+      const [, block, count] = /^b(\d+) (.*)$/.exec(part);
+      assert.equal(count, brief(counts.get(block)), text);
+    }
+  }
+  assert.match(await tab.getAttribute(".line-counts", "title"), /copies and moves code/);
+}
+
+/** Decisions are below their lines, and no text is cut in the lists of the overview. */
+async function checkNotes(tab, fn) {
+  await show(tab, `${encodeURIComponent(fn.name)}/p${fn.paths[0].id}`);
+  const boxes = await tab.$$eval(".source-pane .row", (all) =>
+    all.map((row) => ({
+      isNote: row.classList.contains("note"),
+      isLit: row.classList.contains("lit") || row.classList.contains("expected"),
+      hasOutcome: row.querySelector(".outcome") !== null,
+    })),
+  );
+  assert.ok(boxes.filter(({ isNote }) => isNote).length > 1);
+  for (const [index, { isNote, hasOutcome }] of boxes.entries()) {
+    assert.equal(hasOutcome, isNote);
+    if (isNote) assert.ok(!boxes[index - 1].isNote && boxes[index - 1].isLit);
+  }
+  await tab.keyboard.press("o");
+  const cut = await tab.$$eval(".path-name .detail", (all) =>
+    all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.textContent),
+  );
+  assert.deepEqual(cut, []);
+}
+
+/** A page says that a source file has changed since the program was built. */
+async function checkChangedSource() {
+  const tab = await open("changed.html");
+  await tab.locator("#overview [role=option]", { hasText: "work" }).first().click();
+  const warnings = [];
+  for (const file of await tab.$$eval(".source-pane select option", (all) =>
+    all.map((each) => each.value),
+  )) {
+    await tab.selectOption(".source-pane select", file);
+    if (await tab.isVisible(".source-warning"))
+      warnings.push(await tab.textContent(".source-warning"));
+  }
+  assert.equal(warnings.length, 1, warnings.join());
+  assert.ok(warnings[0].startsWith("near/limit.h has changed since"), warnings[0]);
+  await tab.context().close();
+}
+
+/** Two files of one name have names that differ. Lines of other files than the function's own have
+ * the names of their files. */
 async function checkNames() {
   const tab = await open("names.html");
   await tab.locator("#overview [role=option]", { hasText: "work" }).first().click();
@@ -406,6 +618,18 @@ async function checkNames() {
       names.add(name);
   }
   assert.deepEqual([...names].sort(), ["far/limit.h", "names.c", "near/limit.h"]);
+  const places = await tab.$$eval(".step-place", (all) => all.map((each) => each.textContent));
+  for (const file of ["far/limit.h", "near/limit.h"])
+    assert.ok(
+      places.some((place) => place.startsWith(`${file}:`)),
+      places.join(),
+    );
+  assert.ok(places.includes("4"), places.join());
+  const routes = await tab.$$eval(".paths-pane .row .name, .node", (all) =>
+    all.map((each) => each.title),
+  );
+  for (const route of routes)
+    for (const [, line] of route.matchAll(/(?<![\w.:/p])(\d+) → /g)) assert.equal(line, "4", route);
   await tab.context().close();
 }
 
@@ -469,6 +693,10 @@ async function checkPage(colorScheme) {
   await checkPaths(tab, fn);
   await checkAccessibility(tab, `the function, ${colorScheme}`);
   await checkSteps(tab, fn);
+  await checkStepList(tab, fn);
+  await checkNotes(tab, fn);
+  await checkMissedFilter(tab, fn);
+  await checkLineCounts(tab, fn);
   await checkBounds(tab, fn);
   await checkMargin(tab);
   await checkMarks(tab, fn);
@@ -741,6 +969,9 @@ async function checkComparison() {
   await tab.selectOption(".overview-order", "share");
   const first = await tab.textContent("#overview .panel:nth-of-type(2) [role=option] bdi");
   assert.equal(first, report.functions[0].name);
+  const missed = "#overview .panel:nth-of-type(4)";
+  assert.ok((await tab.textContent(`${missed} h2`)).startsWith("Paths that edge counts miss most"));
+  assert.ok((await tab.locator(`${missed} [role=option] .missed`).count()) > 1);
 
   const [fn] = report.functions;
   const before = json("before.json").functions.find(({ name }) => name === fn.name);
@@ -964,7 +1195,9 @@ try {
   await checkPage("light");
   await checkPage("dark");
   await checkRows(report.functions[0]);
+  await checkZoom(report.functions[0]);
   await checkNames();
+  await checkChangedSource();
   await checkNarrow();
   await checkNothingRan();
   await checkEdges();

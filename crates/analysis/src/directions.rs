@@ -12,6 +12,9 @@
 //! place. A branch in library code (`next` of a `for` loop's range) is shown in the frame that
 //! called the library, if the line changes in that frame.
 //!
+//! The first place of an arm may be the place of a *later* line: the optimizer moved a part of this
+//! line up, above the lines before it. The edge then leads to the block's first line in the source.
+//!
 //! The first place of an arm may lie *before* the branch in the source, for two reasons:
 //! - The optimizer moved a computation from before the branch into the only arm that needs it. The
 //!   moved instructions keep their lines. The edge then leads to the first place in its chain that
@@ -100,6 +103,13 @@ pub struct ShownPlace<'a> {
     pub block: Option<u32>,
 }
 
+/// Where control goes along an edge, and the line there.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    destination: Destination<'a>,
+    target: Option<ShownPlace<'a>>,
+}
+
 /// Describes the branches of a function.
 pub struct Directions<'a> {
     map: &'a FunctionMap,
@@ -109,8 +119,8 @@ pub struct Directions<'a> {
     /// By edge: the names of its switch cases.
     cases: HashMap<u32, &'a [Text]>,
     graph: OnceCell<Option<LoopGraph>>,
-    /// By block: the destinations of its edges, in the order of `out`.
-    branches: RefCell<HashMap<u32, Rc<[Destination<'a>]>>>,
+    /// By block: its edges' ways, in the order of `out`.
+    branches: RefCell<HashMap<u32, Rc<[Way<'a>]>>>,
 }
 
 /// The chain of an edge, with its places.
@@ -181,24 +191,41 @@ impl<'a> Directions<'a> {
     /// # Panics
     /// If the function has no such edge.
     pub fn destination(&self, edge: u32) -> Destination<'a> {
+        self.way(edge).destination
+    }
+
+    /// Returns the line where control goes along an edge. This is the line that the edge's
+    /// [`destination`](Self::destination) names. If the destination names no line (a case, a
+    /// return), it is the line that a longer description names. `None` if that line is unknown.
+    ///
+    /// # Panics
+    /// If the function has no such edge.
+    pub fn target(&self, edge: u32) -> Option<ShownPlace<'a>> {
+        self.way(edge).target
+    }
+
+    fn way(&self, edge: u32) -> Way<'a> {
         let from = self.edge(edge).from;
         let siblings = &self.out[from as usize];
         let Some(index) = siblings.iter().position(|&sibling| sibling == edge) else {
-            return Destination::To(self.shown_block(self.edge(edge).to));
+            return Way {
+                destination: Destination::To(self.shown_block(self.edge(edge).to)),
+                target: None,
+            };
         };
         let known = self.branches.borrow().get(&from).cloned();
-        let destinations = known.unwrap_or_else(|| {
-            let destinations: Rc<[Destination<'a>]> = self.destinations(siblings).into();
+        let ways = known.unwrap_or_else(|| {
+            let ways: Rc<[Way<'a>]> = self.ways(siblings).into();
             let mut branches = self.branches.borrow_mut();
-            branches.insert(from, Rc::clone(&destinations));
-            destinations
+            branches.insert(from, Rc::clone(&ways));
+            ways
         });
-        destinations[index]
+        ways[index]
     }
 
     /// Chooses the destinations of all edges of a branch: the shortest descriptions that differ.
     /// Edges with equal descriptions get longer ones, until no longer ones are left.
-    fn destinations(&self, siblings: &[u32]) -> Vec<Destination<'a>> {
+    fn ways(&self, siblings: &[u32]) -> Vec<Way<'a>> {
         let branch = self.branch(siblings);
         let chains = branch.chains.iter();
         let candidates = chains.map(|chain| self.candidates(&branch, chain));
@@ -226,7 +253,10 @@ impl<'a> Directions<'a> {
             if !changed {
                 let chosen = candidates.iter().zip(chosen);
                 return chosen
-                    .map(|(candidates, choice)| candidates[choice])
+                    .map(|(candidates, choice)| Way {
+                        destination: candidates[choice],
+                        target: candidates[choice..].iter().find_map(line_of),
+                    })
                     .collect();
             }
         }
@@ -459,14 +489,30 @@ impl<'a> Directions<'a> {
         chain: &Chain,
         arrival: (u32, Option<Place>),
     ) -> (u32, Option<Place>) {
-        let is_before = |place: &Place| self.order(branch_frames, *place) == Some(Ordering::Less);
+        let (block, Some(place)) = arrival else {
+            return arrival;
+        };
+        match self.order(branch_frames, place) {
+            Some(Ordering::Less) => self.behind_earlier_code(branch_frames, chain, arrival),
+            Some(Ordering::Equal) | None => arrival,
+            Some(Ordering::Greater) => (
+                block,
+                Some(self.behind_later_code(branch_frames, block, place)),
+            ),
+        }
+    }
+
+    /// The place behind code from before the branch: the first place that is not before the branch.
+    fn behind_earlier_code(
+        &self,
+        branch_frames: &[Place],
+        chain: &Chain,
+        arrival: (u32, Option<Place>),
+    ) -> (u32, Option<Place>) {
         let is_not_before = |place: &Place| {
             let order = self.order(branch_frames, *place);
             order.is_some_and(Ordering::is_ge)
         };
-        if !arrival.1.as_ref().is_some_and(is_before) {
-            return arrival;
-        }
         let last = match chain.end {
             ChainEnd::Block(block) => self.branch_place(block).map(|place| (block, place)),
             ChainEnd::Back(_) | ChainEnd::Exit(_) => None,
@@ -478,6 +524,18 @@ impl<'a> Directions<'a> {
         later
             .next()
             .map_or(arrival, |(block, place)| (block, Some(place)))
+    }
+
+    /// The place behind code that was moved up: the first line of the block in the source, if it is
+    /// behind the branch.
+    fn behind_later_code(&self, branch_frames: &[Place], block: u32, first: Place) -> Place {
+        let is_behind =
+            |place: &Place| self.order(branch_frames, *place) == Some(Ordering::Greater);
+        let places = self.map.blocks[block as usize].places.iter().copied();
+        let from_first = places.skip_while(|place| *place != first);
+        let of_scope = from_first.filter(|place| place.scope == first.scope);
+        let behind = of_scope.filter(is_behind);
+        behind.min_by_key(|place| place.line).unwrap_or(first)
     }
 
     /// Whether an edge leads to a place before the branch in the source from which control goes
@@ -847,6 +905,23 @@ impl<'a> Directions<'a> {
     fn graph(&self) -> Option<&LoopGraph> {
         self.graph.get_or_init(|| LoopGraph::new(self.map)).as_ref()
     }
+}
+
+/// The place that a destination names, if it has a line.
+fn line_of<'a>(destination: &Destination<'a>) -> Option<ShownPlace<'a>> {
+    let place = match *destination {
+        Destination::To(place) | Destination::Back(place) => Some(place),
+        Destination::LeavesLoop(place) => place,
+        Destination::Case(_)
+        | Destination::StaysInLoop
+        | Destination::StaysOnLine
+        | Destination::Returns
+        | Destination::NeverReturns
+        | Destination::GoesOn
+        | Destination::Unwinds
+        | Destination::MayReturnAgain => None,
+    };
+    place.filter(|place| place.line != 0)
 }
 
 /// The number of frames that two places share.

@@ -536,6 +536,62 @@ fn code_that_was_moved_into_an_arm_does_not_hide_its_line() {
     check(moved(&[(0, 2, 9)]), &["0→1 f.c:10", "0→2 f.c:8"]);
 }
 
+/// The source: `4 if (small)`, `5 value = -1;`, `10 if (value != 0)`, `11 flags = info->flags;`,
+/// `13 if (a(flags) && b(key))`. The optimizer knows that the condition on line 10 holds, and moved
+/// a part of line 13 above line 11.
+#[test]
+fn a_later_line_that_was_moved_up_does_not_hide_the_lines_before_it() {
+    let moved = |arm: &[(u32, u32, u32)]| {
+        function("f", "f.c", 1)
+            .block_at(&[(0, 4, 7)])
+            .block_at(arm)
+            .block_at(&[(0, 8, 5)])
+            .block(0, &[])
+            .edge(0, 1, True)
+            .edge(0, 2, False)
+            .edge(1, 3, Return)
+            .edge(2, 3, Return)
+    };
+    let check_arm = |arm: &[(u32, u32, u32)], expect: &str| {
+        check(moved(arm), &[expect, "0→2 f.c:8"]);
+    };
+    check_arm(&[(0, 13, 9), (0, 11, 5), (0, 13, 7)], "0→1 f.c:11");
+    // The branch's line and lines before it are not lines of the arm: a loop steps there.
+    check_arm(&[(0, 13, 9), (0, 4, 5), (0, 2, 1)], "0→1 f.c:13");
+}
+
+/// The line of an edge is the line of its description, or where a longer description leads.
+#[test]
+fn an_edge_has_the_line_that_its_description_names() {
+    let build = function("f", "f.c", 1)
+        .block_at(&[(0, 2, 12)])
+        .block_at(&[(0, 3, 9)])
+        .block_at(&[(0, 4, 7)])
+        .block_at(&[(0, 2, 27), (0, 2, 20)])
+        .block_at(&[(0, 6, 3)])
+        .block_at(&[])
+        .block(0, &[])
+        .edge(0, 1, Jump)
+        .edge(1, 2, True)
+        .edge(1, 5, False)
+        .edge(5, 3, Jump)
+        .at(0, 3)
+        .edge(2, 3, Jump)
+        .edge(3, 1, True)
+        .edge(3, 4, False)
+        .edge(4, 6, Return);
+    let map = build.unfinished();
+    let directions = Directions::new(&map, |_| false);
+    let lines = (0..map.edges.len() as u32).filter_map(|edge| {
+        let place = directions.target(edge)?;
+        let edge = &map.edges[edge as usize];
+        Some((edge.from, edge.to, place.line))
+    });
+    let lines: Vec<_> = lines.filter(|(from, ..)| [1, 3].contains(from)).collect();
+    // The edge 3→4 leaves the loop. Its line follows the loop.
+    assert_eq!(lines, [(1, 2, 4), (1, 5, 2), (3, 1, 3), (3, 4, 6)]);
+}
+
 /// The branch at the end of the arm is a line of the arm, too.
 #[test]
 fn moved_code_before_another_branch_does_not_hide_the_branch() {

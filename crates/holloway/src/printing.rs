@@ -156,6 +156,16 @@ pub(crate) fn warn_of_changed_files(runs: &[&RunProfile], options: &Options<'_>)
     warn_of_changes(modules.flat_map(|module| &module.sources), options);
 }
 
+/// As [`warn_of_changed_files`], for a view that names lines without their text: it warns of all
+/// source files of the workspace.
+pub(crate) fn warn_of_changed_workspace(runs: &[&RunProfile], options: &Options<'_>) {
+    let modules = runs.iter().flat_map(|run| &run.modules);
+    let sources = modules.flat_map(|module| &module.sources);
+    let cwd = options.cwd.as_deref();
+    options.code.read_workspace(sources, cwd, options.source);
+    warn_of_changed_files(runs, options);
+}
+
 /// As [`warn_of_changed_files`], for the source files that the compiler read.
 pub(crate) fn warn_of_changes<'a>(
     compiled: impl IntoIterator<Item = &'a SourceFile>,

@@ -194,6 +194,17 @@ fn lines_of_inlined_library_code_have_the_name_of_their_file() {
     let document = document(&page_of(&run, &Nothing));
     let words = document[1]["words"].as_array().unwrap();
     assert_eq!(words[..2], ["vector.h:31", "vector.h:33"]);
+    // The page lights the lines that the words name.
+    let files = document[0]["files"]["names"].as_array().unwrap();
+    let name = "/usr/include/c++/14/vector.h";
+    let file = files.iter().position(|file| file == name).unwrap();
+    let targets = document[1]["targets"].as_array().unwrap();
+    assert_eq!(targets[..4], [file, 31, file, 33]);
+    assert!(targets[4..].chunks(2).all(|target| target == [-1, 0]));
+    assert_eq!(
+        document[1]["file_names"],
+        serde_json::json!(["vector.h", "app.c"])
+    );
     let routes = document[0]["hot"]["routes"].as_array().unwrap();
     let has = |words: &str| {
         routes

@@ -6,7 +6,7 @@ import type { LoopsDocument, SamplesDocument, VariationDocument } from "./stream
 import type { TracesWire } from "./traces";
 
 /** The version of the document that this page reads. */
-export const FORMAT = 3;
+export const FORMAT = 4;
 
 export interface Head {
   format: number;
@@ -108,6 +108,9 @@ export interface FunctionWire {
   entry: number;
   exit: number;
   scope_names: string[];
+  /** The files of the function's code, and by file: its name, as short as possible. */
+  files: number[];
+  file_names: string[];
   scopes: number[];
   instructions: number[];
   counts: Wire[];
@@ -115,6 +118,8 @@ export interface FunctionWire {
   edges: number[];
   taken: Wire[];
   words: string[];
+  /** By edge: the file and the line where control goes. -1, 0: unknown, or the branch's line. */
+  targets: number[];
   dag: number[];
   values: Wire[];
   increments: (Wire | null)[];
@@ -134,6 +139,8 @@ export interface FunctionWire {
 export interface FileWire {
   path: string;
   excerpts: { first: number[]; text: string[] };
+  /** Whether the text is not the text that the compiler read. */
+  is_changed: boolean;
   counts: Wire[];
   baseline: Wire[] | null;
 }

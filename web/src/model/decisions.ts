@@ -8,7 +8,7 @@
 // whose executions less than half are predicted has just one marked decision. The predicted share of
 // another way is then too large, and the mark names the way where it is largest.
 
-import { grouped, wholePercent } from "../data/numbers";
+import { grouped, plural, wholePercent } from "../data/numbers";
 import { DagKind, type DagEdge, type Graph } from "./graph";
 import type { Paths, Prefix, Surplus, Way } from "./paths";
 import { blockName } from "./steps";
@@ -17,8 +17,8 @@ export interface Decision {
   prefix: Prefix;
   edge: DagEdge;
   label: string;
-  /** The line of the branch, or 0. */
-  line: number;
+  /** The line of the branch: `12`, `list.h:12`. Empty if unknown. */
+  line: string;
   /** Where the edge counts predict that control goes here, if the decision is marked. */
   expected: string | null;
   weight: number;
@@ -40,11 +40,12 @@ export function decisions(paths: Paths, from: Prefix): Decision[] {
 function decision(paths: Paths, from: Prefix, way: Way): Decision {
   const { graph } = paths;
   const weight = paths.weight(way.prefix.first, way.prefix.last);
+  const place = way.edge.kind === DagKind.Start ? null : graph.edges[way.edge.number]!.place;
   return {
     prefix: way.prefix,
     edge: way.edge,
     label: label(graph, way.edge),
-    line: way.edge.kind === DagKind.Start ? 0 : (graph.edges[way.edge.number]!.place?.line ?? 0),
+    line: place ? graph.placeName(place) : "",
     expected: expected(paths, from, way),
     weight,
   };
@@ -113,24 +114,38 @@ function largestSurplus(paths: Paths, edge: DagEdge): Surplus | null {
   return paths.surpluses().find(takesEdge) ?? null;
 }
 
-/** Why the edge counts mispredict a decision, in words and numbers. */
-export function explanation(graph: Graph, wrong: Misprediction): string {
+/** Why the edge counts mispredict a decision: what ran, and what is predicted. */
+export interface Explanation {
+  ran: string;
+  predicted: string;
+}
+
+/** Explains a mispredicted decision in words and numbers. */
+export function explanation(graph: Graph, wrong: Misprediction): Explanation {
   const { edge, expected, arrived, ran, predicted, instead } = wrong;
-  const [here, other] = [label(graph, edge), label(graph, expected)];
-  const isStart = edge.kind === DagKind.Start;
-  const alike = isStart ? "" : " that begin like this path";
-  const left = predicted === 0n ? "none" : `only ${grouped(predicted)}`;
-  const used =
-    instead &&
-    `It uses this way up for p${instead.number} (predicted ${grouped(instead.predicted)} times, ` +
-      `ran ${grouped(instead.ran)} times), and has ${left} left for these executions.`;
-  return (
-    `Of ${grouped(arrived)} executions${alike}, ${grouped(ran)} (${wholePercent(ran, arrived)}) ` +
-    `${isStart ? "start" : "take the way →"} ${here}. Edge counts do not tell which ways go together: a ` +
-    `prediction from them joins the hottest edges first. ` +
-    `${used ?? `It has ${left} left for these executions.`} ` +
-    `In the prediction, the others ${isStart ? "start" : "take the way →"} ${other}.`
-  );
+  const place = edge.kind === DagKind.Start ? null : graph.edges[edge.number]!.place;
+  const [some, all] = [
+    `${grouped(ran)} (${wholePercent(ran, arrived)})`,
+    plural(arrived, "execution"),
+  ];
+  const way = `→ ${label(graph, edge)}`;
+  const went =
+    edge.kind === DagKind.Start
+      ? `Of ${all}, ${some} start as this path does.`
+      : `${all} came to ${place ? graph.placeWords(place) : "this branch"} by the same decisions as ` +
+        `this path. ${some} of them then took this path's way, ${way}.`;
+  const used = instead
+    ? `It gives p${instead.number} ${plural(instead.predicted, "execution")}, but p${instead.number} ` +
+      `ran ${plural(instead.ran, "time")}`
+    : "It gives them to other paths";
+  return {
+    ran: went,
+    predicted:
+      `${predicted === 0n ? "None" : `Only ${grouped(predicted)}`} of these. Edge counts say how ` +
+      "often a branch goes each way, but not after which decisions. So the prediction guesses: it " +
+      `fills the hottest paths first. ${used}. That uses up the way ${way}. So the ` +
+      `other executions are predicted the other way, → ${label(graph, expected)}.`,
+  };
 }
 
 /** The decision that decides a path, as a number of an edge. For a path that never ran: the first

@@ -33,7 +33,11 @@ export class Reader {
     return remember(this.functions, index, () => {
       const wire = this.profile.functionWire(index);
       const table = this.profile.head.functions;
-      const graph = new Graph(wire, (file) => this.profile.head.files.library[file] === 1);
+      const graph = new Graph(
+        wire,
+        table.files[index]!,
+        (file) => this.profile.head.files.library[file] === 1,
+      );
       return {
         index,
         name: table.names[index]!,

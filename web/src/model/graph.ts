@@ -12,6 +12,12 @@ export interface Place {
   column: number;
 }
 
+/** A line of a file. */
+export interface FileLine {
+  file: number;
+  line: number;
+}
+
 /** The function, or a function inlined into it. */
 export interface Scope {
   name: string;
@@ -41,6 +47,8 @@ export interface Edge {
   increments: [bigint | null, bigint | null];
   /** Where control goes. Empty if nothing is decided. */
   words: string;
+  /** The line where control goes. Null if it is unknown, or the line of the branch. */
+  target: FileLine | null;
 }
 
 export enum DagKind {
@@ -77,17 +85,21 @@ export class Graph {
   readonly dagOut: DagEdge[][];
   /** By block: its edges, without exit edges. */
   readonly out: number[][];
+  /** By file of the function's code: its name, as short as possible. */
+  readonly fileNames: Map<number, string>;
 
-  /** `isLibrary` says whether a file belongs to a standard library. Code from there is shown on the
-   * line that it was inlined into. */
+  /** `file` is the function's own file. `isLibrary` says whether a file belongs to a standard library.
+   * Code from there is shown on the line that it was inlined into. */
   constructor(
     wire: FunctionWire,
+    readonly file: number,
     private readonly isLibrary: (file: number) => boolean,
   ) {
     this.entry = wire.entry;
     this.exit = wire.exit;
     this.instructions = wire.instructions;
     this.counts = wire.counts.map(exact);
+    this.fileNames = new Map(wire.files.map((file, index) => [file, wire.file_names[index]!]));
     this.hasChords = wire.increments.length > 0;
     this.before = wire.baseline?.counts.map(exact) ?? null;
     this.scopes = wire.scope_names.map((name, scope) => {
@@ -144,6 +156,26 @@ export class Graph {
     return frames;
   }
 
+  /** The file of a place. */
+  fileOf(place: Place): number {
+    return this.scopes[place.scope]?.file ?? -1;
+  }
+
+  /** A line in a few characters: `12`, or `list.h:12` in another file than the function's own. */
+  lineName({ file, line }: FileLine): string {
+    return file === this.file ? `${line}` : `${this.fileNames.get(file) ?? "?"}:${line}`;
+  }
+
+  /** A place in a few characters, as `lineName`. */
+  placeName(place: Place): string {
+    return this.lineName({ file: this.fileOf(place), line: place.line });
+  }
+
+  /** A place in a sentence: `line 12`, `list.h:12`. */
+  placeWords(place: Place): string {
+    return this.fileOf(place) === this.file ? `line ${place.line}` : this.placeName(place);
+  }
+
   /** The innermost frame of a place outside of libraries. */
   private userPlace(place: Place): Place {
     const frame = this.frames(place).find(({ scope }) => !this.isLibrary(this.scopes[scope]!.file));
@@ -169,6 +201,23 @@ export class Graph {
   decision(number: number): string {
     const share = this.share(number);
     return this.edges[number]!.words + (share === "" ? "" : ` (${share})`);
+  }
+
+  /** The other ways that the run took at the branch of an edge, the most frequent first. */
+  otherWays(number: number): number[] {
+    const { from } = this.edges[number]!;
+    return this.out[from]!.filter(
+      (other) => other !== number && this.edges[other]!.taken > 0n && this.isShown(other),
+    ).sort((a, b) => Number(this.edges[b]!.taken - this.edges[a]!.taken));
+  }
+
+  /** The blocks with code on a line, or with code that was inlined into it. */
+  blocksOn({ file, line }: FileLine): number[] {
+    const isOn = (place: Place): boolean =>
+      this.frames(place).some(
+        (frame) => frame.line === line && this.fileOf({ ...frame, column: 0 }) === file,
+      );
+    return this.places.flatMap((places, block) => (places.some(isOn) ? [block] : []));
   }
 
   /** Whether an edge is a decision with words. A passed check has none. */
@@ -222,5 +271,11 @@ function edgeOf(wire: FunctionWire, words: string, number: number): Edge {
     before,
     increments: [increment(0), increment(1)],
     words,
+    target: targetOf(wire, number),
   };
+}
+
+function targetOf(wire: FunctionWire, number: number): FileLine | null {
+  const [file, line] = wire.targets.slice(2 * number, 2 * number + 2) as [number, number];
+  return file < 0 ? null : { file, line };
 }

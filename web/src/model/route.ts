@@ -27,7 +27,7 @@ export function routeParts(
     .map((edge) => {
       if (edge.kind === DagKind.Start) return { edge, text: label(graph, edge) };
       const { place, words } = graph.edges[edge.number]!;
-      return { edge, text: `${place ? `${place.line} ` : ""}→ ${words}` };
+      return { edge, text: `${place ? `${graph.placeName(place)} ` : ""}→ ${words}` };
     });
 }
 

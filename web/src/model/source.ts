@@ -13,6 +13,8 @@ export interface SourceLine {
 
 export class SourceFile {
   readonly path: string;
+  /** Whether the text is not the text that the compiler read. */
+  readonly isChanged: boolean;
   readonly lines: SourceLine[] = [];
   readonly counts: Map<number, bigint>;
   /** The counts of the baseline. Null if there is none. */
@@ -22,6 +24,7 @@ export class SourceFile {
 
   constructor(wire: FileWire) {
     this.path = wire.path;
+    this.isChanged = wire.is_changed;
     this.counts = countsOf(wire.counts);
     this.before = wire.baseline && countsOf(wire.baseline);
     this.highest = Number([...this.counts.values()].reduce((a, b) => (b > a ? b : a), 0n));

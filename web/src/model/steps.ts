@@ -24,12 +24,40 @@ export function steps(graph: Graph, path: DagEdge[]): Step[] {
   return steps;
 }
 
-/** What is decided at a step, in words, and how often the run decides so. */
-export function outcome(graph: Graph, step: Step): string {
-  const words = step.decisions
-    .filter((edge) => graph.isShown(edge))
-    .map((edge) => graph.decision(edge));
-  return words.length > 0 ? "→ " + words.join(", ") : "";
+/** The decisions of a step that have words. */
+export function shownDecisions(graph: Graph, step: Step): number[] {
+  return step.decisions.filter((edge) => graph.isShown(edge));
+}
+
+/** Where control goes along an edge, how often, and which other ways the run took there:
+ * `→ line 14 (30 %), not line 16`. */
+export function decisionWords(graph: Graph, edge: number): string {
+  const share = graph.share(edge);
+  const others = graph.otherWays(edge);
+  const [first] = others;
+  const not =
+    first === undefined
+      ? ""
+      : others.length === 1
+        ? `, not ${graph.edges[first]!.words}`
+        : `, not ${others.length} other ways`;
+  return `→ ${graph.edges[edge]!.words}${share === "" ? "" : ` (${share})`}${not}`;
+}
+
+/** The function whose inlined code a step shows. Empty for code of the function itself. */
+export function inlinedName(graph: Graph, step: Step): string {
+  const scope = graph.scopes[step.place.scope];
+  return scope && scope.parent >= 0 ? shortName(scope.name) : "";
+}
+
+/** The last part of a function's name, without the arguments of types. */
+export function shortName(name: string): string {
+  let short = name;
+  for (let before = ""; before !== short;) {
+    before = short;
+    short = short.replace(/<[^<>]*>/g, "");
+  }
+  return short.split("::").filter(Boolean).pop() ?? name;
 }
 
 /** How a path ends, in words. */
@@ -61,7 +89,7 @@ export function beginning(graph: Graph, path: DagEdge[]): string {
 /** A block as its first line, if it has one. */
 export function blockName(graph: Graph, block: number): string {
   const place = graph.places[block]![0];
-  return place ? `line ${place.line}` : `b${block}`;
+  return place ? graph.placeWords(place) : `b${block}`;
 }
 
 function target(graph: Graph, edge: Edge): string {

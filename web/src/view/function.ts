@@ -6,6 +6,7 @@ import type { Pairing } from "../data/wire";
 import { change } from "../model/change";
 import type { ChosenPath, Reader, RanFunction } from "../model/function";
 import { isLeft } from "../model/paths";
+import { predictionError } from "../model/prediction";
 import {
   decidingEdge,
   explanation,
@@ -13,13 +14,15 @@ import {
   misprediction,
   type Misprediction,
 } from "../model/decisions";
-import { beginning, ending, outcome, steps, type Step } from "../model/steps";
+import { beginning, ending, steps, type Step } from "../model/steps";
 import type { State, Store } from "../state";
+import type { MarkedDecisions } from "./decision";
 import { button, element } from "./dom";
 import { DagKind, type DagEdge } from "../model/graph";
 import { GraphPane } from "./graph";
 import { PathsPane } from "./paths";
-import { SourcePane, type MarkedDecisions } from "./source";
+import { SourcePane } from "./source";
+import { stepsAsText, StepsPane } from "./steps";
 
 const PAIRINGS: Record<Pairing, string> = {
   same: "",
@@ -37,10 +40,11 @@ const MISPREDICTED =
   "The first decision at which the edge counts predict less than half of the executions of the " +
   "paths that begin like this one.";
 
-const BEGIN_ALIKE =
-  "Paths begin like this one if they start where it starts, and take the same decisions up to " +
-  "this branch. Many sets of paths have the same edge counts. The prediction is the set that is " +
-  "found by following the hottest edges.";
+const SAME_DECISIONS =
+  "These executions start where this path starts, and take its way at each branch up to this one.";
+const GUESSES =
+  "Many sets of paths have the same edge counts. The prediction is the set that is found by " +
+  "following the hottest edges.";
 
 export class FunctionView {
   readonly root: HTMLElement;
@@ -49,6 +53,7 @@ export class FunctionView {
   private readonly notes = element("div", { class: "path-notes" });
   private readonly panes: HTMLElement;
   private readonly paths: PathsPane;
+  private readonly stepList: StepsPane;
   private readonly graph: GraphPane;
   private readonly source: SourcePane;
   private path: ChosenPath | null = null;
@@ -68,20 +73,18 @@ export class FunctionView {
       reader.profile.about,
       (path) => this.choosePath(path),
       (path, edge) => this.chooseDecision(path, edge),
-      () => void this.copy(),
     );
     const { about } = reader.profile;
-    this.graph = new GraphPane({
-      about,
-      textOf: (file, line) => this.textOf(file, line),
-      choose: (block) => this.chooseBlock(block),
-    });
-    this.source = new SourcePane(reader, (step) => store.set({ step }));
+    const textOf = (file: number, line: number): string => this.textOf(file, line);
+    const chooseStep = (step: number): void => void this.goToStep(step);
+    this.stepList = new StepsPane({ textOf, choose: chooseStep, copy: () => void this.copy() });
+    this.graph = new GraphPane({ about, textOf, choose: (block) => this.chooseBlock(block) });
+    this.source = new SourcePane(reader, textOf, chooseStep);
     this.panes = element(
       "div",
       { class: "panes" },
       this.paths.root,
-      this.graph.root,
+      element("div", { class: "middle" }, this.stepList.root, this.graph.root),
       this.source.root,
     );
     this.root = element(
@@ -107,7 +110,9 @@ export class FunctionView {
     const current = this.steps[this.step] ?? null;
     this.paths.show(fn, this.path, current);
     this.graph.show(fn, this.path, current, this.wrong);
-    this.source.show(fn, this.path, { steps: this.steps, step: this.step }, this.decisions());
+    const marked = this.decisions();
+    this.stepList.show(this.path, this.steps, this.step, marked);
+    this.source.show(fn, this.path, { steps: this.steps, step: this.step }, marked);
   }
 
   /** Goes along the path, or to another path of the list. */
@@ -134,20 +139,13 @@ export class FunctionView {
   asText(): string {
     const { path } = this;
     if (!path) return "";
-    const { graph, name, file, line } = path.fn;
-    const rows = this.steps.map((step, index) => {
-      const { file } = graph.scopes[step.place.scope]!;
-      const place = `${this.reader.fileName(file)}:${step.place.line}`;
-      const code = this.textOf(file, step.place.line).trim();
-      const number = String(index + 1).padStart(3);
-      return `${number}  ${place}  ${code}  ${outcome(graph, step)}`.trimEnd();
-    });
+    const { name, file, line } = path.fn;
+    const fileName = (file: number): string => this.reader.fileName(file);
     return (
       [
-        `${name} (${this.reader.fileName(file)}:${line}), path p${path.number}`,
+        `${name} (${fileName(file)}:${line}), path p${path.number}`,
         this.sentence(path),
-        ...rows,
-        `     ${ending(graph, path.edges)}`,
+        ...stepsAsText(path, this.steps, (file, line) => this.textOf(file, line), fileName),
       ].join("\n") + "\n"
     );
   }
@@ -191,11 +189,12 @@ export class FunctionView {
     const { wrong, deciding } = this;
     if (!wrong || !this.path) return { deciding, mispredicted: -1, expected: null };
     const { graph } = this.path.fn;
-    const expected = label(graph, wrong.expected);
+    const { expected } = wrong;
+    const target = expected.kind === DagKind.Start ? null : graph.edges[expected.number]!.target;
     return {
       deciding,
       mispredicted: wrong.edge.number,
-      expected: { words: expected, block: wrong.expected.to },
+      expected: { words: label(graph, expected), target },
     };
   }
 
@@ -282,7 +281,7 @@ export class FunctionView {
     const notes = [];
     const line = (edge: number): string => {
       const place = graph.edges[edge]!.place;
-      return place ? ` on line ${place.line}` : "";
+      return place ? ` on ${graph.placeWords(place)}` : "";
     };
     const go = (step: number): void => this.store.set({ step, path: path.number });
     const { deciding, wrong } = this;
@@ -300,15 +299,22 @@ export class FunctionView {
     if (deciding >= 0 && !wrong && path.index >= 0)
       notes.push(element("span", { class: "why" }, DECIDES));
     if (wrong) {
+      const why = explanation(graph, wrong);
       const at = wrong.edge.kind === DagKind.Start ? "" : line(wrong.edge.number);
       notes.push(
         button(
-          `◆ Mispredicted${at}: edge counts predict → ${label(graph, wrong.expected)}`,
+          `◆ Edge counts mispredict this path${at}: they predict → ${label(graph, wrong.expected)}`,
           MISPREDICTED,
           () => go(this.stepOf(wrong.edge)),
           { class: "unexpected-note" },
         ),
-        element("span", { class: "why", title: BEGIN_ALIKE }, explanation(graph, wrong)),
+        element("p", { class: "why", title: SAME_DECISIONS }, element("b", {}, "Ran: "), why.ran),
+        element(
+          "p",
+          { class: "why", title: GUESSES },
+          element("b", {}, "Predicted: "),
+          why.predicted,
+        ),
       );
     }
     return notes;
@@ -327,12 +333,7 @@ export class FunctionView {
       const byEdges = predicted > 0n ? ` · edge counts predict ${grouped(predicted)}` : "";
       return `never ran: ${start}, ${end}${byEdges}`;
     }
-    const byEdges =
-      predicted === 0n
-        ? "edge counts would not predict it"
-        : predicted === paths.counts[index]
-          ? "edge counts predict it exactly"
-          : `edge counts predict ${grouped(predicted)}`;
+    const byEdges = predictionError(paths.counts[index]!, predicted).words;
     const [count, instructions] = [paths.counts[index]!, paths.instructions[index]!];
     const ran = `ran ${this.reader.profile.about}${plural(count, "time")}${paths.isCompared ? ` (${grouped(before)} in the baseline)` : ""}, ${grouped(instructions)} instructions each`;
     return `${ran}: ${start}, ${end} · ${byEdges}`;

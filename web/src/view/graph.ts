@@ -3,7 +3,7 @@
 
 import { brief, grouped } from "../data/numbers";
 import { both, change } from "../model/change";
-import { DagKind, type Graph } from "../model/graph";
+import { DagKind, type DagEdge, type Graph } from "../model/graph";
 import type { ChosenPath, RanFunction } from "../model/function";
 import { layOut, NODE_HEIGHT, NODE_WIDTH, type Box, type Layout, type Line } from "../model/layout";
 import type { Misprediction } from "../model/decisions";
@@ -11,7 +11,12 @@ import type { Step } from "../model/steps";
 import { button, classNames, element, heat, shape } from "./dom";
 import { shortened } from "./name";
 
-const SCALES = [0.35, 0.5, 0.7, 0.85, 1, 1.25];
+const SCALES = [0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 0.85, 1, 1.25];
+/** Below this scale, the text of blocks is too small to read. */
+const LEGIBLE = 0.7;
+
+/** Pixels around a graph that fits. */
+const MARGIN = 12;
 
 export interface GraphContext {
   /** What stands before a count: a sign that it is estimated, if it is. */
@@ -45,7 +50,10 @@ export class GraphPane {
     });
     this.scroller.append(this.drawing);
     this.scroller.addEventListener("scroll", () => this.draw());
-    new ResizeObserver(() => this.draw()).observe(this.scroller);
+    new ResizeObserver(() => {
+      if (this.step) this.reveal(this.step.block);
+      this.draw();
+    }).observe(this.scroller);
     this.cold = element("input", { type: "checkbox", onchange: () => this.layOutAgain() });
     this.values = element("input", { type: "checkbox", onchange: () => this.draw() });
     this.chords = element("input", { type: "checkbox", onchange: () => this.draw() });
@@ -61,6 +69,28 @@ export class GraphPane {
         "div",
         { class: "pane-head" },
         element("h2", {}, "Graph"),
+        button("−", "Smaller", () => this.zoom(-1), { class: "quiet" }),
+        button("+", "Larger", () => this.zoom(1), { class: "quiet" }),
+        button("Fit path", "Show the whole path", () => this.fit(this.pathBoxes()), {
+          class: "quiet",
+        }),
+        button("Fit all", "Show the whole graph", () => this.fit(this.allBoxes()), {
+          class: "quiet",
+        }),
+      ),
+      element(
+        "div",
+        { class: "graph-options", role: "group", "aria-label": "What the graph shows" },
+        element(
+          "span",
+          {
+            class: "graph-legend",
+            title:
+              "A block is code without a branch inside. Its number says how often it ran in this " +
+              "function. A line may have code in several blocks, and in several functions.",
+          },
+          "Number: how often a block ran here",
+        ),
         element("label", { title: "Also show the blocks that never ran" }, this.cold, "never ran"),
         element(
           "label",
@@ -89,18 +119,6 @@ export class GraphPane {
           this.chords,
           "chords",
         ),
-        button("−", "Smaller", () => this.zoom(-1), { class: "quiet" }),
-        button("+", "Larger", () => this.zoom(1), { class: "quiet" }),
-      ),
-      element(
-        "p",
-        {
-          class: "legend",
-          title:
-            "A block is code without a branch inside. Its number says how often it ran in this " +
-            "function. A line may have code in several blocks, and in several functions.",
-        },
-        "Number: how often the block ran in this function.",
       ),
       this.scroller,
     );
@@ -148,10 +166,59 @@ export class GraphPane {
     this.draw();
   }
 
-  private zoom(step: number): void {
-    const index = SCALES.findIndex((scale) => scale >= this.scale) + step;
-    this.scale = SCALES[Math.min(SCALES.length - 1, Math.max(0, index))]!;
+  /** Zooms in (1) or out (−1). What is in view stays there: the current step, or else the middle. */
+  private zoom(direction: 1 | -1): void {
+    const { scale, scroller } = this;
+    const larger = SCALES.find((each) => each > scale * 1.01) ?? SCALES[SCALES.length - 1]!;
+    const smaller = SCALES.filter((each) => each < scale / 1.01).pop() ?? SCALES[0]!;
+    const middle = {
+      x: (scroller.scrollLeft + scroller.clientWidth / 2) / scale,
+      y: (scroller.scrollTop + scroller.clientHeight / 2) / scale,
+    };
+    const box = this.step && this.layout?.boxes[this.step.block];
+    this.scale = direction > 0 ? larger : smaller;
+    this.center(box ? { x: box.x + NODE_WIDTH / 2, y: box.y + NODE_HEIGHT / 2 } : middle);
+  }
+
+  /** Scrolls until a point of the graph is in the middle. */
+  private center({ x, y }: { x: number; y: number }): void {
     this.draw();
+    const { clientWidth, clientHeight } = this.scroller;
+    this.scroller.scrollTo(x * this.scale - clientWidth / 2, y * this.scale - clientHeight / 2);
+    this.draw();
+  }
+
+  /** Zooms until all of these boxes are in view. */
+  private fit(boxes: Box[]): void {
+    if (boxes.length === 0) return;
+    const { clientWidth, clientHeight } = this.scroller;
+    const [left, top] = [
+      Math.min(...boxes.map(({ x }) => x)),
+      Math.min(...boxes.map(({ y }) => y)),
+    ];
+    const right = Math.max(...boxes.map(({ x }) => x)) + NODE_WIDTH;
+    const bottom = Math.max(...boxes.map(({ y }) => y)) + NODE_HEIGHT;
+    const room = (size: number): number => Math.max(1, size - 2 * MARGIN);
+    this.scale = Math.min(
+      SCALES[SCALES.length - 1]!,
+      room(clientWidth) / (right - left),
+      room(clientHeight) / (bottom - top),
+    );
+    this.center({ x: (left + right) / 2, y: (top + bottom) / 2 });
+  }
+
+  private allBoxes(): Box[] {
+    return this.layout?.boxes.filter((box) => box !== null) ?? [];
+  }
+
+  private pathBoxes(): Box[] {
+    return this.allBoxes().filter(({ block }) => this.isOnPath(block));
+  }
+
+  private isOnPath(block: number): boolean {
+    const runs = (edge: DagEdge): boolean =>
+      edge.to === block || (edge.kind !== DagKind.Start && edge.from === block);
+    return this.path?.edges.some(runs) ?? false;
   }
 
   private reveal(block: number): void {
@@ -253,10 +320,7 @@ export class GraphPane {
     const { graph } = fn;
     const count = graph.counts[block]!;
     const places = graph.places[block]!;
-    const isOnPath =
-      this.path?.edges.some(
-        (edge) => edge.to === block || (edge.kind !== DagKind.Start && edge.from === block),
-      ) ?? false;
+    const isOnPath = this.isOnPath(block);
     const isCurrent = this.step?.block === block;
     const classes = classNames(
       "block",
@@ -264,16 +328,21 @@ export class GraphPane {
       isOnPath && "on-path",
       isCurrent && "current",
     );
+    const first = places[0];
     const own = places
       .filter((place) => place.scope === places[0]!.scope)
       .map((place) => place.line);
     const [low, high] = [Math.min(...own), Math.max(...own)];
-    const lines = own.length === 0 ? "" : low === high ? `${low}` : `${low}–${high}`;
+    const range = low === high ? `${low}` : `${low}–${high}`;
+    const file = first && graph.fileOf(first);
+    const lines =
+      first === undefined || file === undefined
+        ? ""
+        : file === graph.file
+          ? range
+          : `${graph.fileNames.get(file) ?? "?"}:${range}`;
     const name = `b${block}`;
-    const first = places[0];
-    const code = first
-      ? this.context.textOf(graph.scopes[first.scope]?.file ?? -1, first.line).trim()
-      : "";
+    const code = first ? this.context.textOf(graph.fileOf(first), first.line).trim() : "";
     const before = graph.before?.[block];
     const difference = before === undefined || before === count ? null : change(count, before);
     const room = difference ? 24 - difference.text.length : 25;
@@ -315,7 +384,7 @@ export class GraphPane {
   private expectation(line: Line): SVGElement[] {
     if (!this.isExpected(line)) return [];
     const [x, y] = line.isBack ? line.points[3]! : line.points[line.points.length - 1]!;
-    return [text(x + (line.isBack ? 4 : 8), y - 8, "edge-expected", "◆ edges predict this")];
+    return [text(x + (line.isBack ? 4 : 8), y - 8, "edge-expected", "◆ predicted")];
   }
 
   /** How an edge differs from the baseline, where control had a choice. */
@@ -368,7 +437,7 @@ function signed(number: bigint): string {
 /** The largest scale at which the graph fits, if it stays legible. */
 function fittingScale(width: number, graphWidth: number): number {
   const fits = SCALES.filter((scale) => scale <= 1 && graphWidth * scale <= width);
-  return Math.max(0.7, ...fits);
+  return Math.max(LEGIBLE, ...fits);
 }
 
 function text(x: number, y: number, name: string, content: string): SVGElement {
@@ -413,5 +482,6 @@ function curve({ points, isBack }: Line): string {
 function fitting(lines: string, length: number): string {
   if (lines.length <= length) return lines;
   const first = lines.replace(/–.*/, "…");
-  return first.length <= length ? first : "";
+  if (first.length <= length) return first;
+  return lines.includes(":") && length > 6 ? shortened(first, length) : "";
 }

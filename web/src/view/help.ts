@@ -5,7 +5,7 @@ import { element } from "./dom";
 const KEYS: [string, string][] = [
   ["/", "search functions and files"],
   ["o", "overview"],
-  ["← →", "step along the path"],
+  ["← →", "step along the path, in the list of steps, the graph, and the source"],
   ["[ ]", "previous and next path of the list"],
   ["↑ ↓", "move in a list"],
   ["z", "zoom into the focused decision of the icicle (or double-click)"],
@@ -33,8 +33,9 @@ export function helpDialog(): HTMLDialogElement {
       "p",
       { class: "detail" },
       "A path opens at the branch that decides it: the branch that splits the most work. " +
-        "◆ marks a decision where the edge counts alone would predict another way, and a path that " +
-        "they miss. ▲ marks a path that they predict too often.",
+        "◆ marks a decision where the edge counts alone would predict another way, and a path of " +
+        "which they predict less than half. ▲ marks a path of which they predict more than twice " +
+        "as much as ran.",
     ),
     element("form", { method: "dialog" }, element("button", {}, "Close")),
   );

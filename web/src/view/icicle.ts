@@ -97,7 +97,7 @@ export class Icicle {
     depth: number,
   ): HTMLElement {
     const { prefix, edge, label, line, expected } = decision;
-    const at = line > 0 ? `${line} → ` : "";
+    const at = line === "" ? "" : `${line} → `;
     const share = percent(decision.weight, fn.paths.weight(0, fn.paths.length));
     const wrong = expected === null ? "" : `\nEdge counts alone would predict ${expected} here.`;
     const paths = plural(prefix.last - prefix.first, "path");

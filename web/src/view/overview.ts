@@ -5,12 +5,16 @@ import { brief, exact, grouped, percent, plural, type Wire } from "../data/numbe
 import type { Profile } from "../data/profile";
 import type { BaselineHead } from "../data/wire";
 import { both, change } from "../model/change";
+import { predictionError } from "../model/prediction";
 import type { Store } from "../state";
 import { bar, changeCell, columns, name, number } from "./cells";
 import { classNames, element } from "./dom";
+import { nameElement } from "./name";
 import { Rows } from "./rows";
 
 const ROW = 30;
+/** A path has a line for its function, and one for its decision. */
+const PATH_ROW = 46;
 const SHARE = "of the run";
 const MISSED = "The share of the path executions that the edge counts alone predict wrong";
 
@@ -48,14 +52,14 @@ export class Overview {
     });
     this.paths = new Rows({
       name: "Hottest paths",
-      height: ROW,
+      height: PATH_ROW,
       render: (row) => this.pathRow(row),
       select: (row) => this.choosePath(row),
       empty: profile.functionCount === 0 ? "No path ran." : "No path matches.",
     });
     this.missedPaths = new Rows({
       name: "Paths that edge counts miss most",
-      height: ROW,
+      height: PATH_ROW,
       render: (row) => this.missedRow(row),
       select: (row) => this.chooseMissed(row),
       empty: "The edge counts predict the executions of each path, or most of them.",
@@ -86,7 +90,7 @@ export class Overview {
         ? [SHARE, "calls", "paths", "missed", "function"]
         : [SHARE, "calls", "function"];
     const showsPaths = hasPaths && (baseline === null || baseline.has_paths);
-    const showsMissed = showsPaths && baseline === null;
+    const showsMissed = showsPaths;
     const pathNames = baseline
       ? [SHARE, "ran", "baseline", "change", "path"]
       : [SHARE, "ran", "length", "path, and the decision that decides it"];
@@ -138,7 +142,7 @@ export class Overview {
             "Paths that edge counts miss most ",
             this.missedCount,
           ),
-          columns(SHARE, "ran", "by edges", "path"),
+          columns(SHARE, "ran", "by edges", "path, and the decision that decides it"),
           this.missedPaths.root,
         ),
     );
@@ -369,7 +373,7 @@ export class Overview {
     return [
       bar(count * instructions, exact(totals.instructions)),
       ...cells,
-      name(functions.names[fn]!, `p${path} ${route}`),
+      pathName(functions.names[fn]!, path, route),
     ];
   }
 
@@ -377,14 +381,21 @@ export class Overview {
     const { functions, missed, totals } = this.profile.head;
     const index = this.listedMissed[row]!;
     const [count, predicted] = [exact(missed.counts[index]!), exact(missed.predicted[index]!)];
-    const title = `ran ${plural(count, "time")}, and edge counts predict ${grouped(predicted)}`;
+    const { text, words } = predictionError(count, predicted);
+    const title = `ran ${plural(count, "time")}, ${words}`;
     return [
       bar(count * exact(missed.instructions[index]!), exact(totals.instructions)),
       number(brief(count), title),
-      element("span", { class: "number missed", title }, `◆ ${brief(predicted)}`),
-      name(
+      element(
+        "span",
+        { class: "number by-edges missed", title },
+        `◆ ${brief(predicted)}`,
+        element("small", {}, text),
+      ),
+      pathName(
         functions.names[missed.functions[index]!]!,
-        `p${missed.numbers[index]} ${missed.routes[index]}`,
+        exact(missed.numbers[index]!),
+        missed.routes[index]!,
       ),
     ];
   }
@@ -476,6 +487,16 @@ function was(now: Wire, before: Wire | undefined): string {
   if (before === undefined) return "";
   const { text } = change(exact(now), exact(before));
   return `; baseline ${brief(exact(before))} (${text})`;
+}
+
+/** A path below the name of its function: its number, its decision, and its lines. */
+function pathName(fn: string, path: bigint, route: string): HTMLElement {
+  return element(
+    "span",
+    { class: "name path-name", title: `${fn}\np${path} ${route}` },
+    nameElement(fn),
+    element("span", { class: "detail" }, element("b", {}, `p${path}`), ` ${route}`),
+  );
 }
 
 function place(file: string | undefined, line: number): string {

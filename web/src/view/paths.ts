@@ -5,16 +5,20 @@ import { DagKind, type DagEdge } from "../model/graph";
 import { both, change } from "../model/change";
 import type { ChosenPath, RanFunction } from "../model/function";
 import type { Order } from "../model/paths";
+import { predictionError, type ErrorSort } from "../model/prediction";
 import { routeParts, sharedParts, words, type RoutePart } from "../model/route";
 import type { Step } from "../model/steps";
-import { button, element } from "./dom";
+import { element } from "./dom";
 import { Icicle } from "./icicle";
 import { Rows } from "./rows";
 
 const ROW = 30;
 const BY_EDGES =
-  "Executions that the edge counts alone would predict. ◆: less than half of those that ran. " +
-  "▲: more than ran.";
+  "How often the path would run by a prediction from the edge counts alone, and how far that is " +
+  "from the truth. ◆: less than half of the executions that ran. ▲: more than twice as many.";
+const MISSED =
+  "Keeps the paths with ◆: a prediction from the edge counts alone finds less than half of their " +
+  "executions.";
 const ORDERS: [Order, string][] = [
   ["instructions", "instructions"],
   ["count", "count"],
@@ -31,6 +35,7 @@ export class PathsPane {
   private readonly heading = element("span", { class: "count" });
   private readonly order: HTMLSelectElement;
   private readonly filter: HTMLInputElement;
+  private readonly missed: HTMLInputElement;
   private fn: RanFunction | null = null;
   private path: ChosenPath | null = null;
   /** The numbers of the listed paths: first those that ran. */
@@ -42,7 +47,6 @@ export class PathsPane {
     private readonly about: string,
     choose: (path: bigint) => void,
     chooseDecision: (path: bigint, edge: DagEdge) => void,
-    copy: () => void,
   ) {
     this.icicle = new Icicle((path, edge) => chooseDecision(this.fn!.paths.numbers[path]!, edge));
     this.rows = new Rows({
@@ -58,24 +62,28 @@ export class PathsPane {
     });
     this.filter = element("input", {
       type: "search",
-      placeholder: "line 12, p3, missed",
-      "aria-label": "Filter of the paths: a line, a path number, or the word missed",
-      title:
-        "line 12: paths through this line. p3: this path. " +
-        "missed: paths that edge counts do not predict.",
+      placeholder: "line 12, p3",
+      "aria-label": "Filter of the paths: a line or a path number",
+      title: "line 12: paths through this line. p3: this path.",
       oninput: () => this.list(),
+    });
+    this.missed = element("input", {
+      type: "checkbox",
+      "aria-describedby": "missed-hint",
+      onchange: () => this.list(),
     });
     this.root = element(
       "section",
       { class: "pane paths-pane", "aria-label": "Paths" },
-      element(
-        "div",
-        { class: "pane-head" },
-        element("h2", {}, "Paths ", this.heading),
-        button("Copy", "Copy the path as text (c)", copy, { class: "quiet" }),
-      ),
+      element("div", { class: "pane-head" }, element("h2", {}, "Paths ", this.heading)),
       this.icicle.root,
       element("div", { class: "tools" }, this.order, this.filter),
+      element(
+        "div",
+        { class: "missed-filter" },
+        element("label", {}, this.missed, "◆ only paths that edge counts miss"),
+        element("span", { class: "hint", id: "missed-hint", role: "tooltip" }, MISSED),
+      ),
       element(
         "div",
         { class: "columns", "aria-hidden": "true" },
@@ -104,6 +112,8 @@ export class PathsPane {
         ),
       );
       this.filter.value = "";
+      this.missed.checked = false;
+      this.root.classList.toggle("has-missed", fn.paths.hasMissed);
       this.list();
     }
     this.icicle.show(fn, path?.index ?? -1, step?.decisions ?? []);
@@ -119,7 +129,9 @@ export class PathsPane {
     const { fn } = this;
     if (!fn) return;
     const { paths } = fn;
-    const isWanted = wanted(fn, this.filter.value.trim().toLowerCase());
+    const matches = wanted(fn, this.filter.value.trim().toLowerCase());
+    const isWanted = (path: bigint): boolean =>
+      matches(path) && (!this.missed.checked || isMissed(fn, path));
     const ran = paths
       .sorted(this.order.value as Order)
       .map((path) => paths.numbers[path]!)
@@ -200,29 +212,24 @@ export class PathsPane {
     return routeParts(this.fn!, this.listed[row]!, (edge) => !this.shared.has(edge));
   }
 
-  /** The executions that the edge counts predict, in a cell. */
+  /** The executions that the edge counts predict, in a cell, and how far they are from the truth. */
   private byEdges(count: bigint, predicted: bigint): HTMLElement {
-    const [text, title] = [
-      brief(predicted),
-      `Edge counts predict ${grouped(predicted)} executions`,
-    ];
-    if (this.fn!.paths.isMissed(count, predicted))
-      return marked("missed", "◆", text, `${title}, less than half of those that ran`);
-    if (predicted > count)
-      return marked("too-many", "▲", text, `${title}, ${grouped(predicted - count)} too many`);
-    const isSame = predicted === count;
-    const name = isSame ? "number same" : "number";
+    const { sort, text, words } = predictionError(count, predicted);
     return element(
       "span",
-      { class: name, title: isSame ? `${title}, as many as ran` : title },
-      text,
+      { class: `number by-edges ${sort}`, title: `${words[0]!.toUpperCase()}${words.slice(1)}` },
+      `${MARKS[sort]}${brief(predicted)}`,
+      element("small", {}, text),
     );
   }
 }
 
-/** A number with a mark. */
-function marked(sort: string, mark: string, text: string, title: string): HTMLElement {
-  return element("span", { class: `number ${sort}`, title }, `${mark} ${text}`);
+const MARKS: Record<ErrorSort, string> = { missed: "◆ ", excess: "▲ ", near: "", same: "" };
+
+/** Whether the edge counts predict less than half of the executions of the path with this number. */
+function isMissed({ paths }: RanFunction, number: bigint): boolean {
+  const path = paths.indexOf(number);
+  return path >= 0 && paths.isMissed(paths.counts[path]!, paths.predicted[path]!);
 }
 
 /** A longer list shows all decisions of its paths: finding the shared ones would take too long. */
@@ -246,12 +253,6 @@ function wanted({ paths, graph }: RanFunction, text: string): (number: bigint) =
   const line = /^(?:line\s*)?(\d+)$/.exec(text)?.[1];
   const wantedNumber = /^p(\d+)$/.exec(text)?.[1];
   if (wantedNumber !== undefined) return (number) => number === BigInt(wantedNumber);
-  if (text === "missed") {
-    return (number) => {
-      const path = paths.indexOf(number);
-      return path >= 0 && paths.missed(path) > 0n;
-    };
-  }
   if (line === undefined) return () => true;
   const isOnLine = graph.places.map((places) =>
     places.some((place) => graph.frames(place).some((frame) => frame.line === Number(line))),

@@ -11,6 +11,8 @@ export interface RowsOptions {
   /** The class of a row. */
   rowClass?: (index: number) => string;
   select?: (index: number) => void;
+  /** Whether the keys select a row. Without this, they select each. */
+  isOption?: (index: number) => boolean;
   empty?: string;
 }
 
@@ -53,6 +55,13 @@ export class Rows {
     this.redraw();
     if (selected >= 0) this.reveal(selected);
     else this.root.scrollTop = 0;
+  }
+
+  /** Shows another number of rows where the list is scrolled to. */
+  resize(count: number): void {
+    this.count = count;
+    this.inner.style.height = `${count * this.options.height}px`;
+    this.redraw();
   }
 
   /** Draws the visible rows again. */
@@ -129,10 +138,14 @@ export class Rows {
       },
       ...render(index),
     );
-    if (select) {
+    if (select && this.isOption(index)) {
       row.id = this.rowId(index);
       row.setAttribute("role", "option");
       row.setAttribute("aria-selected", String(isSelected));
+    } else if (select) {
+      row.setAttribute("role", "presentation");
+    }
+    if (select) {
       row.addEventListener("click", () => {
         this.isClicked = true;
         select(index);
@@ -161,6 +174,20 @@ export class Rows {
     if (!select || target === undefined || this.count === 0) return;
     event.preventDefault();
     event.stopPropagation();
-    select(Math.min(this.count - 1, Math.max(0, target)));
+    const row = this.nextOption(target, event.key === "Home" || target > this.selected ? 1 : -1);
+    if (row >= 0) select(row);
+  }
+
+  private isOption(index: number): boolean {
+    return this.options.isOption?.(index) ?? true;
+  }
+
+  /** The first row from `target` on that the keys select, or else the last one before it. -1: none. */
+  private nextOption(target: number, direction: 1 | -1): number {
+    const first = Math.min(this.count - 1, Math.max(0, target));
+    for (const step of [direction, -direction])
+      for (let row = first; row >= 0 && row < this.count; row += step)
+        if (this.isOption(row)) return row;
+    return -1;
   }
 }

@@ -3,26 +3,22 @@
 
 import { brief, grouped } from "../data/numbers";
 import { both, change } from "../model/change";
-import { shortNames } from "../model/files";
 import type { ChosenPath, Reader, RanFunction } from "../model/function";
 import type { SourceFile, SourceLine } from "../model/source";
-import { outcome, type Step } from "../model/steps";
+import { shortName, shownDecisions, type Step } from "../model/steps";
+import { decisionNote, targetText, type MarkedDecisions } from "./decision";
 import { classNames, colorOf, element, heat } from "./dom";
 import { Rows } from "./rows";
 import { onTheme } from "./theme";
 
 const ROW = 20;
 const STRIP_WIDTH = 14;
-
-/** The decisions of a path that the source marks. */
-export interface MarkedDecisions {
-  /** The edge at the decision that decides the path, or -1. */
-  deciding: number;
-  /** The edge at the decision that the edge counts mispredict, or -1. */
-  mispredicted: number;
-  /** Where the edge counts predict that control goes there. */
-  expected: { words: string; block: number } | null;
-}
+/** The blocks of a line that are named. */
+const MAX_BLOCKS = 6;
+const COUNTS =
+  "The count of a line says how often control came to it: in all functions, and in all copies of " +
+  "its code. A block is a part of this function without a branch inside. The compiler copies and " +
+  "moves code, so a line may have code in several blocks, and their counts differ from that of the line.";
 
 /** The steps of a path, and the index of the one in view. */
 export interface StepInView {
@@ -35,6 +31,7 @@ export class SourcePane {
   private readonly rows: Rows;
   private readonly files: HTMLSelectElement;
   private readonly frames = element("div", { class: "frames", role: "status" });
+  private readonly warning = element("p", { class: "source-warning", role: "note", hidden: true });
   private readonly strip = element("canvas", { width: STRIP_WIDTH });
   /** The part of the file that is visible, on the strip. */
   private readonly window = element("div", { class: "strip-window" });
@@ -47,14 +44,15 @@ export class SourcePane {
   private marked: MarkedDecisions = { deciding: -1, mispredicted: -1, expected: null };
   /** The line of the code that the edge counts predict, in the file that is shown. 0: none. */
   private expectedLine = 0;
-  /** By file of the function: its name, as short as possible. */
-  private shortNames = new Map<number, string>();
+  /** By row of the list: the row of the source, or −1 − the row of the source for a note below it. */
+  private shown: number[] = [];
   /** By line of the file: the steps on it, and in code that was inlined into it, and the steps on it
    * alone. */
   private lit = new Map<number, { steps: number[]; own: number[] }>();
 
   constructor(
     private readonly reader: Reader,
+    private readonly textOf: (file: number, line: number) => string,
     private readonly chooseStep: (step: number) => void,
   ) {
     this.rows = new Rows({
@@ -90,6 +88,7 @@ export class SourcePane {
         },
         "Left: how often the line ran, in all functions. Blue: the steps of this path.",
       ),
+      this.warning,
       this.frames,
       element(
         "div",
@@ -118,24 +117,23 @@ export class SourcePane {
     this.showFile(file);
     const line = current?.place.line ?? fn.line;
     const row = Math.max(0, this.source?.rowOf(line) ?? 0);
-    if (isNew) this.rows.center(row);
-    else this.rows.reveal(row, true);
-    this.revealCode(row);
+    const shown = Math.max(0, this.shown.indexOf(row));
+    if (isNew) this.rows.center(shown);
+    else this.rows.reveal(shown, true);
+    this.revealCode(shown);
     this.moveWindow();
     this.drawFrames(path, current);
   }
 
-  /** Scrolls to the beginning of a line's code, if the line is wider than the pane. */
+  /** Scrolls to the beginning of a line's code, if most of the pane would be its indentation. */
   private revealCode(row: number): void {
     const { root } = this.rows;
-    const line = root.querySelector<HTMLElement>(`[data-row="${row}"]`);
-    const code = line?.querySelector("code");
-    if (!line || !code) return;
-    const end = code.offsetLeft + code.offsetWidth + (line.lastElementChild?.clientWidth ?? 0);
-    const { text } = this.source!.lines[row]!;
-    const indent = text.search(/\S/) / Math.max(1, text.length);
-    const isWider = end > root.clientWidth;
-    root.scrollLeft = isWider ? Math.max(0, indent * code.offsetWidth - 2 * ROW) : 0;
+    const code = root.querySelector<HTMLElement>(`[data-row="${row}"] code`);
+    if (!code) return;
+    const { text } = this.source!.lines[this.shown[row]!]!;
+    const indent = (text.search(/\S/) / Math.max(1, text.length)) * code.offsetWidth;
+    const isFar = code.offsetLeft + indent > root.clientWidth / 2;
+    root.scrollLeft = isFar ? Math.max(0, indent - 2 * ROW) : 0;
   }
 
   private listFiles(fn: RanFunction): void {
@@ -143,8 +141,6 @@ export class SourcePane {
     this.files.replaceChildren(
       ...files.map((file) => element("option", { value: file }, this.reader.fileName(file))),
     );
-    const names = shortNames(files.map((file) => this.reader.fileName(file)));
-    this.shortNames = new Map(files.map((file, index) => [file, names[index]!]));
   }
 
   private showFile(file: number): void {
@@ -153,9 +149,28 @@ export class SourcePane {
     this.files.value = String(file);
     this.source = this.reader.file(file);
     this.light();
-    if (isNew) this.rows.show(this.source.lines.length);
-    else this.rows.redraw();
+    this.shown = this.source.lines.flatMap(({ line }, row) =>
+      this.hasNote(line) ? [row, -1 - row] : [row],
+    );
+    this.warning.hidden = !this.source.isChanged;
+    this.warning.textContent =
+      `${this.reader.fileName(file)} has changed since the program was built, so counts may stand ` +
+      "beside other lines.";
+    if (isNew) this.rows.show(this.shown.length);
+    else this.rows.resize(this.shown.length);
     this.drawStrip();
+  }
+
+  /** Whether a note follows a line: what the path decides there, or what the edge counts predict. */
+  private hasNote(line: number): boolean {
+    if (line === 0) return false;
+    return line === this.expectedLine || this.decisionsOn(line).length > 0;
+  }
+
+  /** The decisions of the path on a line. */
+  private decisionsOn(line: number): number[] {
+    const own = this.lit.get(line)?.own ?? [];
+    return own.flatMap((step) => shownDecisions(this.fn!.graph, this.steps[step]!));
   }
 
   /** Finds the lines of the path in the file that is shown. */
@@ -171,23 +186,13 @@ export class SourcePane {
         this.lit.set(frame.line, known);
       });
     });
-    this.expectedLine = this.findExpectedLine();
+    const target = this.marked.expected?.target;
+    this.expectedLine = target?.file === this.file ? target.line : 0;
   }
 
-  /** The line of the block that the edge counts predict: its first line behind the branch, because
-   * the optimizer moves code from before the branch there. */
-  private findExpectedLine(): number {
-    const { expected, mispredicted } = this.marked;
-    if (!expected) return 0;
-    const { graph } = this.fn!;
-    const branch = graph.edges[mispredicted]?.place;
-    const frames = graph.places[expected.block]!.flatMap((place) => graph.frames(place));
-    const own = frames.filter(({ scope }) => graph.scopes[scope]!.file === this.file);
-    const behind = own.find(({ scope, line }) => scope === branch?.scope && line > branch.line);
-    return (behind ?? own[0])?.line ?? 0;
-  }
-
-  private rowClass(row: number): string {
+  private rowClass(index: number): string {
+    const shown = this.shown[index]!;
+    const row = shown < 0 ? -1 - shown : shown;
     const { line } = this.source!.lines[row]!;
     const lit = this.lit.get(line);
     if (line === 0) return "gap";
@@ -195,10 +200,19 @@ export class SourcePane {
     const isNever = this.source!.counts.get(line) === 0n;
     const name = lit !== undefined && (lit.own.length === 0 ? "lit-call" : "lit");
     const isExpected = line === this.expectedLine;
-    return classNames(name, isCurrent && "current", isNever && "never", isExpected && "expected");
+    const isNote = shown < 0;
+    return classNames(
+      isNote && "note",
+      name,
+      isCurrent && "current",
+      isNever && !isNote && "never",
+      isExpected && "expected",
+    );
   }
 
-  private row(row: number): (Node | string | false)[] {
+  private row(index: number): (Node | string | false)[] {
+    const row = this.shown[index]!;
+    if (row < 0) return this.note(this.source!.lines[-1 - row]!);
     const { line, spans, text } = this.source!.lines[row] as SourceLine;
     if (line === 0) return [element("span", { class: "gap-text" }, text)];
     const count = this.source!.counts.get(line);
@@ -236,38 +250,23 @@ export class SourcePane {
             : element("span", { class: `c-${span.sort}` }, span.text),
         ),
       ),
-      this.outcomes(line),
     ];
   }
 
-  /** What the path decides on a line, and what the edge counts predict there. */
-  private outcomes(line: number): HTMLElement {
-    const lit = this.lit.get(line);
-    const steps = (lit?.own ?? []).map((step) => this.steps[step]!);
-    const words = new Set(steps.map((step) => outcome(this.fn!.graph, step)).filter(Boolean));
-    const has = (edge: number): boolean => steps.some(({ decisions }) => decisions.includes(edge));
-    const { deciding, mispredicted, expected } = this.marked;
-    const text = [...words].join("; ");
-    return element(
-      "span",
-      { class: "outcome", title: text || null },
-      has(deciding) && element("span", { class: "decides" }, "decides"),
-      text,
-      expected && has(mispredicted) && this.misprediction(expected.words),
+  /** The note below a line: what the path decides on it, and what the edge counts predict. */
+  private note({ line, text }: SourceLine): HTMLElement[] {
+    const decisions = this.decisionsOn(line);
+    const indent = text.slice(0, text.search(/\S|$/));
+    return [
+      element("span", { class: "margin" }),
+      element("span", { class: "line-number" }),
+      element("span", { class: "order" }),
+      element("code", { "aria-hidden": "true" }, indent),
+      decisions.length > 0 && decisionNote(this.fn!.graph, decisions, this.marked),
+      decisions.length > 0 && targetText(this.fn!.graph, decisions, this.textOf),
       line === this.expectedLine &&
-        element("span", { class: "edges-predict" }, "◆ edges predict this"),
-    );
-  }
-
-  /** The mark of the decision that the edge counts mispredict. It says where they predict that
-   * control goes, unless the line there has a mark, too. */
-  private misprediction(expected: string): HTMLElement {
-    const words = `edges predict → ${expected}`;
-    return element(
-      "span",
-      { class: "edges-predict", title: words },
-      this.expectedLine > 0 ? "◆" : `◆ edges: ${expected}`,
-    );
+        element("span", { class: "outcome edges-predict" }, "◆ edge counts predict this way"),
+    ].filter((each) => each instanceof HTMLElement);
   }
 
   private click(target: EventTarget | null): void {
@@ -275,7 +274,11 @@ export class SourcePane {
       target instanceof Element
         ? target.closest<HTMLElement>("[data-row]")?.dataset.row
         : undefined;
-    const lit = row === undefined ? undefined : this.lit.get(this.source!.lines[Number(row)]!.line);
+    const shown = row === undefined ? undefined : this.shown[Number(row)];
+    const lit =
+      shown === undefined
+        ? undefined
+        : this.lit.get(this.source!.lines[shown < 0 ? -1 - shown : shown]!.line);
     if (!lit) return;
     const next = lit.steps.find((step) => step > this.step) ?? lit.steps[0]!;
     this.chooseStep(next);
@@ -290,21 +293,37 @@ export class SourcePane {
     const { graph } = path.fn;
     const frames = graph.frames(step.place).map(({ scope, line }) => {
       const { name, file } = graph.scopes[scope]!;
-      return `${shortName(name)} at ${this.shortNames.get(file) ?? "?"}:${line}`;
+      return `${shortName(name)} at ${graph.fileNames.get(file) ?? "?"}:${line}`;
     });
-    const words = outcome(graph, step);
     this.frames.replaceChildren(
       element("b", {}, `step ${this.step + 1} of ${this.steps.length} `),
-      frames.join("  ‹ in ‹  "),
-      words ? element("span", { class: "outcome" }, ` ${words}`) : "",
+      this.counts(step),
+      element("span", { class: "step-frames" }, frames.join("  ‹ in ‹  ")),
+    );
+  }
+
+  /** How often the line of a step ran, and the blocks of this function that have its code. */
+  private counts(step: Step): HTMLElement {
+    const { graph } = this.fn!;
+    const { about } = this.reader.profile;
+    const { line } = step.place;
+    const blocks = graph
+      .blocksOn({ file: graph.fileOf(step.place), line })
+      .filter((block) => graph.counts[block]! > 0n || block === step.block);
+    const parts = blocks.map((block) => `b${block} ${about}${brief(graph.counts[block]!)}`);
+    const shown = parts.length > MAX_BLOCKS ? [...parts.slice(0, MAX_BLOCKS), "…"] : parts;
+    const count = this.source?.counts.get(line);
+    const all = count === undefined ? "" : `line: ${about}${brief(count)}; `;
+    return element(
+      "span",
+      { class: "line-counts", title: COUNTS },
+      `${all}its blocks here: ${shown.join(", ")}`,
     );
   }
 
   private scrollTo(part: number): void {
-    this.rows.reveal(
-      Math.min(this.source!.lines.length - 1, Math.floor(part * this.source!.lines.length)),
-      true,
-    );
+    const { length } = this.shown;
+    this.rows.reveal(Math.min(length - 1, Math.floor(part * length)), true);
   }
 
   /** Draws the whole file: the heat of its lines, and beside it the lines of the path. Several lines
@@ -344,7 +363,7 @@ export class SourcePane {
   private moveWindow(): void {
     const { scrollTop, scrollLeft, clientHeight } = this.rows.root;
     this.rows.root.style.setProperty("--scrolled", `${scrollLeft}px`);
-    const whole = Math.max(clientHeight, (this.source?.lines.length ?? 0) * ROW);
+    const whole = Math.max(clientHeight, this.shown.length * ROW);
     const percent = (part: number): string => `${((100 * part) / whole).toFixed(2)}%`;
     this.window.style.top = percent(scrollTop);
     this.window.style.height = percent(clientHeight);
@@ -366,14 +385,4 @@ function lineChange(isCompared: boolean, now: bigint, before: bigint): HTMLEleme
   const words = sort === "same" ? "=" : text;
   const attributes = { class: `line-change ${sort}`, "aria-hidden": "true" };
   return element("span", attributes, isCompared ? words : "");
-}
-
-/** The last part of a function's name, without the arguments of types. */
-function shortName(name: string): string {
-  let short = name;
-  for (let before = ""; before !== short;) {
-    before = short;
-    short = short.replace(/<[^<>]*>/g, "");
-  }
-  return short.split("::").filter(Boolean).pop() ?? name;
 }

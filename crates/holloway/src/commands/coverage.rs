@@ -16,7 +16,7 @@ use crate::cli::coverage::{CoverageArgs, Keep};
 use crate::cli::{CodeArgs, OutputFormat};
 use crate::failure::{Failure, Result};
 use crate::printing::{
-    check_selection, code_filter, options, source, warn_of_changed_files, write_out,
+    check_selection, code_filter, options, source, warn_of_changed_workspace, write_out,
 };
 use crate::{latest, loading, test_log};
 
@@ -74,14 +74,7 @@ pub(crate) fn main(args: &CoverageArgs) -> Result<ExitCode> {
         OutputFormat::Json => holloway_report::json::covered::write,
     };
     write_out(|out| write(evidence, &options, out))?;
-    let sources = evidence
-        .run
-        .modules
-        .iter()
-        .flat_map(|module| &module.sources);
-    let cwd = options.cwd.as_deref();
-    options.code.read_workspace(sources, cwd, options.source);
-    warn_of_changed_files(&[evidence.run], &options);
+    warn_of_changed_workspace(&[evidence.run], &options);
     Ok(ExitCode::SUCCESS)
 }
 

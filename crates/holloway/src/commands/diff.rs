@@ -7,7 +7,7 @@ use holloway_report::diff::{self as report, Changes};
 use super::overlap::read_both;
 use crate::cli::{DiffArgs, OutputFormat};
 use crate::failure::{DIFFERENT, Result};
-use crate::printing::{check_selection, options, source, write_out};
+use crate::printing::{check_selection, options, source, warn_of_changed_workspace, write_out};
 
 /// Prints the changes from one run to another. Succeeds if nothing changed.
 ///
@@ -23,6 +23,7 @@ pub(crate) fn main(args: &DiffArgs) -> Result<ExitCode> {
         OutputFormat::Text => report::write(&changes, &options, out),
         OutputFormat::Json => report::json(&changes, &options, out),
     })?;
+    warn_of_changed_workspace(&[&first, &second], &options);
     Ok(match changes.is_different() {
         false => ExitCode::SUCCESS,
         true => ExitCode::from(DIFFERENT),

@@ -8,7 +8,7 @@ use holloway_analysis::RunProfile;
 
 use crate::cli::{OutputFormat, OverlapArgs};
 use crate::failure::Result;
-use crate::printing::{check_selection, options, source, write_out};
+use crate::printing::{check_selection, options, source, warn_of_changed_workspace, write_out};
 use crate::{latest, loading, status};
 
 /// Compares two runs and prints their overlap and their largest differences.
@@ -24,6 +24,7 @@ pub(crate) fn main(args: &OverlapArgs) -> Result<ExitCode> {
         OutputFormat::Text => holloway_report::overlap::write(&first, &second, &options, out),
         OutputFormat::Json => holloway_report::overlap::json(&first, &second, &options, out),
     })?;
+    warn_of_changed_workspace(&[&first, &second], &options);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -227,7 +227,12 @@ fn print_samples(run: &Path, views: &[ViewArgs], base: Option<PathBuf>) -> Resul
             holloway_report::terminal::samples::write(&run, sample_view, &options, out)?;
         }
         Ok(())
-    })
+    })?;
+    let maps = run.files.iter().filter_map(|file| file.map.as_ref());
+    let modules = maps.flat_map(|map| &map.modules);
+    let sources = modules.flat_map(|placed| &placed.module.sources);
+    printing::warn_of_changes(sources, &options);
+    Ok(())
 }
 
 /// The view of samples that the options ask for.

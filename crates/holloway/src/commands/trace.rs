@@ -32,7 +32,7 @@ use crate::cli::trace::{
     ThreadName, TraceArgs, UnitKey,
 };
 use crate::failure::{Failure, Result};
-use crate::printing::{source, unfiltered, write_out};
+use crate::printing::{source, unfiltered, warn_of_changed_workspace, write_out};
 use crate::progress::Progress;
 use crate::{kinds, latest, loading, status};
 
@@ -126,6 +126,7 @@ fn ask(question: Question<'_>, answer_args: &AnswerArgs) -> Result<ExitCode> {
         damage.iter().for_each(|note| status::warn(&sentence(note)));
     }
     result?;
+    warn_of_changed_workspace(&[&traces.profile], &options);
     Ok(if is_good {
         ExitCode::SUCCESS
     } else {
@@ -203,7 +204,9 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
         writeln!(out)?;
         let longest = run(&streams[..streams.len().min(1)]);
         write(&Question::Hot(hot), &longest, options, out).map(|_| ())
-    })
+    })?;
+    warn_of_changed_workspace(&[&traces.profile], options);
+    Ok(())
 }
 
 fn diff(args: &DiffArgs) -> Result<ExitCode> {
@@ -263,6 +266,7 @@ fn diff(args: &DiffArgs) -> Result<ExitCode> {
         OutputFormat::Json => holloway_report::json::trace::diff,
     };
     answer(|out| write(&pairs, &comparison, &options, out))?;
+    warn_of_changed_workspace(&[&a.profile, &b.profile], &options);
     Ok(ExitCode::SUCCESS)
 }
 

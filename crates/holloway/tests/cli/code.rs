@@ -206,6 +206,10 @@ fn sources_that_have_changed_are_named() {
     let project = Project::new(&[("sub/app.c", text)]);
     project.holloway("cc -O1 -g sub/app.c -o app").ok();
     project.holloway("run --no-report -o run -- ./app").ok();
+    let traced = project.holloway("cc --collect trace -O1 -g sub/app.c -o traced");
+    traced.ok();
+    let run = project.holloway("run --no-report -o traced-run -- ./traced");
+    run.ok();
     let changed = "warning: sub/app.c has changed since the program was built";
     let views = [
         "annotate main run",
@@ -215,6 +219,11 @@ fn sources_that_have_changed_are_named() {
         "report run",
         "report run --view lines,paths",
         "report run --html page.html",
+        "overlap run run",
+        "diff run run",
+        "report traced-run",
+        "trace cat traced-run",
+        "trace diff traced-run traced-run",
     ];
     let warnings = |words: &str| {
         let called = project.holloway(words).ok();

@@ -4,7 +4,7 @@
 use holloway_analysis::lines::Lines;
 use holloway_analysis::{FunctionId, RunProfile};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::exact::Exact;
 use super::excerpts::{Excerpts, Ranges};
@@ -12,6 +12,7 @@ use crate::filter::Filter;
 use crate::lines::line_counts;
 use crate::options::Options;
 use crate::places::{is_library, short};
+use crate::source::changed_files;
 
 /// The files of a document. A file has the index of its first use.
 pub(super) struct FileTable<'a> {
@@ -35,6 +36,8 @@ pub(super) struct FileRecord {
     /// The name in the debug information.
     path: String,
     excerpts: Excerpts,
+    /// Whether the text is not the text that the compiler read.
+    is_changed: bool,
     /// By line with code: the difference to the previous line, and the count.
     counts: Vec<Exact>,
     /// The counts of the baseline, in the same form. Absent without a baseline.
@@ -90,9 +93,18 @@ impl<'a> FileTable<'a> {
             path: file.clone(),
             counts: fields(counts.get(file)),
             excerpts: ranges.excerpts(file, self.options.source),
+            is_changed: false,
             baseline: before.map(|before| fields(before.get(file))),
         };
-        self.files.iter().map(record).collect()
+        let mut records: Vec<FileRecord> = self.files.iter().map(record).collect();
+        let compiled = run.modules.iter().flat_map(|module| &module.sources);
+        let changed: HashSet<&str> = changed_files(compiled, self.options.source)
+            .into_iter()
+            .collect();
+        for record in &mut records {
+            record.is_changed = changed.contains(&*record.path);
+        }
+        records
     }
 }
 

@@ -13,11 +13,11 @@ use holloway_format::{
 use serde::Serialize;
 
 use super::baseline::Before;
+use super::branch_words::BranchWords;
 use super::exact::Exact;
 use super::files::FileTable;
 use crate::filter::Filter;
 use crate::options::Options;
-use crate::terminal::branches::Branches;
 
 /// A function that ran.
 #[derive(Serialize)]
@@ -26,6 +26,9 @@ pub(super) struct FunctionRecord {
     exit: u32,
     /// By scope: the name.
     scope_names: Vec<String>,
+    /// The files of the function's code, and by file: its name, as short as possible.
+    files: Vec<usize>,
+    file_names: Vec<String>,
     /// By scope: file, line, parent (-1 for the function itself), line of the call.
     scopes: Vec<i64>,
     /// By block: its instructions.
@@ -40,6 +43,9 @@ pub(super) struct FunctionRecord {
     taken: Vec<Exact>,
     /// By edge: where control goes, in words. Empty for an edge without a decision.
     words: Vec<String>,
+    /// By edge: the file and the line where control goes (-1, 0 if that is not known, or is the
+    /// line of the branch).
+    targets: Vec<i64>,
     /// By edge of the acyclic graph: kind and number. Start edges have the number of a block,
     /// others the number of an edge.
     dag: Vec<u32>,
@@ -88,12 +94,22 @@ impl FunctionRecord {
             None => names.name(function).to_string(),
             Some(_) => names.name_of(&scope.linkage_name, &scope.name).to_string(),
         };
-        let branches = Branches::new(map, options.cwd.as_deref());
+        let branches = BranchWords::new(map, options.cwd.as_deref());
         let deciding = branches.deciding(function).into_iter();
         FunctionRecord {
             entry: map.entry,
             exit: map.exit,
             scope_names: map.scopes.iter().map(scope_name).collect(),
+            file_names: branches
+                .files()
+                .iter()
+                .map(|(_, name)| name.clone())
+                .collect(),
+            files: branches
+                .files()
+                .iter()
+                .map(|(file, _)| files.index(file))
+                .collect(),
             scopes: scopes(map, files),
             instructions: map.blocks.iter().map(|block| block.instructions).collect(),
             counts: flow.blocks.iter().map(|&count| count.into()).collect(),
@@ -104,7 +120,8 @@ impl FunctionRecord {
                 .collect(),
             edges: map.edges.iter().flat_map(edge).collect(),
             taken: flow.edges.iter().map(|&count| count.into()).collect(),
-            words: words(&branches),
+            words: words(map, &branches),
+            targets: targets(map, &branches, files),
             dag: map
                 .dag
                 .iter()
@@ -190,15 +207,27 @@ fn dag_kind(kind: DagKind) -> [u32; 2] {
 }
 
 /// By edge: where control goes. Passed checks have a text too, because paths may fail them.
-fn words(branches: &Branches<'_>) -> Vec<String> {
+fn words(map: &FunctionMap, branches: &BranchWords<'_>) -> Vec<String> {
     let word = |(number, edge): (u32, &EdgeMap)| match edge.kind {
         EdgeKind::Exit => "left in a call".to_owned(),
         EdgeKind::Plain | EdgeKind::Pinned | EdgeKind::Cut if is_choice(edge.outcome) => {
-            branches.for_user(number).1
+            branches.way(number)
         }
         EdgeKind::Plain | EdgeKind::Pinned | EdgeKind::Cut => end_word(edge.outcome).to_owned(),
     };
-    (0u32..).zip(&branches.map.edges).map(word).collect()
+    (0u32..).zip(&map.edges).map(word).collect()
+}
+
+/// By edge: the file and the line where a decision leads.
+fn targets(map: &FunctionMap, branches: &BranchWords<'_>, files: &mut FileTable<'_>) -> Vec<i64> {
+    let mut target = |(number, edge): (u32, &EdgeMap)| {
+        let is_decision = edge.kind != EdgeKind::Exit && is_choice(edge.outcome);
+        match is_decision.then(|| branches.target(number)).flatten() {
+            Some((file, line)) => [files.index(file) as i64, line.into()],
+            None => [-1, 0],
+        }
+    };
+    (0u32..).zip(&map.edges).flat_map(&mut target).collect()
 }
 
 /// The words for an edge without a decision that ends the function. Empty for other edges.

@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::samples::basis_words;
 
 /// The version of the document. The page refuses other versions.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// The head of a document.
 #[derive(Serialize)]

@@ -8,10 +8,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 
+use super::branch_words::BranchWords;
 use super::exact::Exact;
 use crate::filter::Filter;
 use crate::options::Options;
-use crate::terminal::branches::{Branches, KnownBranches};
 use crate::variation::{lines, trail_of};
 
 /// Number of paths in the list of hottest paths.
@@ -79,9 +79,14 @@ fn before(baseline: &RunProfile, path: &HotPath) -> Count {
 pub(super) struct Routes<'a> {
     run: &'a RunProfile,
     cwd: Option<&'a Path>,
-    known: KnownBranches<'a>,
-    /// By function: the deciding edges of its paths.
-    deciding: RefCell<HashMap<FunctionId, Vec<Option<u32>>>>,
+    known: RefCell<HashMap<FunctionId, KnownFunction<'a>>>,
+}
+
+/// A function of which paths are worded.
+struct KnownFunction<'a> {
+    branches: BranchWords<'a>,
+    /// By path that ran: the edge that it takes at the decision that decides it.
+    deciding: Vec<Option<u32>>,
 }
 
 impl<'a> Routes<'a> {
@@ -89,43 +94,45 @@ impl<'a> Routes<'a> {
         Routes {
             run,
             cwd: options.cwd.as_deref(),
-            known: KnownBranches::default(),
-            deciding: RefCell::default(),
+            known: RefCell::default(),
         }
     }
 
+    /// The decision that decides a path, and its lines.
     pub(super) fn route(&self, id: FunctionId, path: PathId) -> String {
         let function = self.run.function(id);
-        let branches = self.known.branches(&function.map, self.cwd);
-        let mut known = self.deciding.borrow_mut();
-        let deciding = known
-            .entry(id)
-            .or_insert_with(|| branches.deciding(function));
+        let mut known = self.known.borrow_mut();
+        let known = known.entry(id).or_insert_with(|| {
+            let branches = BranchWords::new(&function.map, self.cwd);
+            KnownFunction {
+                deciding: branches.deciding(function),
+                branches,
+            }
+        });
         let index = function.counts.binary_search_by_key(&path, |&(id, _)| id);
-        let deciding = index.ok().and_then(|index| deciding[index]);
-        route(function, &branches, path, deciding)
+        let deciding = index.ok().and_then(|index| known.deciding[index]);
+        route(function, &known.branches, path, deciding)
     }
 }
 
 /// The decision of a path on this edge, and its lines.
 fn route(
     function: &Function,
-    branches: &Branches<'_>,
+    branches: &BranchWords<'_>,
     path: PathId,
     deciding: Option<u32>,
 ) -> String {
     let trail = trail_of(function, path);
     let lines = match trail.as_ref().and_then(|trail| lines(function, trail)) {
-        Some((_, first, last)) if first == last => format!("line {first}"),
-        Some((_, first, last)) => format!("lines {first}–{last}"),
+        Some((file, first, last)) => branches.lines(file, first, last),
         None => path.to_string(),
     };
     let Some(edge) = deciding else {
         return lines;
     };
-    let (place, word) = branches.for_user(edge);
-    let at = place.map_or(String::new(), |place| format!("{} ", place.line));
-    format!("{at}→ {word}, in {lines}")
+    let at = branches.branch(edge).map(|line| line + " ");
+    let at = at.unwrap_or_default();
+    format!("{at}→ {}, in {lines}", branches.way(edge))
 }
 
 /// How many of the hottest paths of these functions make up each share.

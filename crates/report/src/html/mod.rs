@@ -25,6 +25,7 @@
 //! Cost: linear in the counted paths, plus the paths' prefixes; compression takes most of the time.
 
 mod baseline;
+mod branch_words;
 mod exact;
 mod excerpts;
 mod files;

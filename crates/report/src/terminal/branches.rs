@@ -9,9 +9,9 @@ use holloway_analysis::Function;
 use holloway_analysis::deciding::deciding_edges;
 use holloway_analysis::directions::{Destination, Directions, ShownPlace};
 use holloway_analysis::trail::is_choice;
-use holloway_format::{FunctionMap, Place};
+use holloway_format::FunctionMap;
 
-use crate::places::{inlined_at, is_library};
+use crate::places::is_library;
 
 /// The branches of a function. [`outcome`](super::outcome) puts the decisions at these branches
 /// into words.
@@ -54,41 +54,13 @@ impl<'a> Branches<'a> {
         })
     }
 
-    /// The place of an edge's branch in the user's code, and where control goes along the edge.
-    /// Library code has the place that it was inlined into, so its own lines have the name of their
-    /// file: `macros.rs:384`.
-    pub(crate) fn for_user(&self, edge: u32) -> (Option<Place>, String) {
-        let place = self.map.edges[edge as usize].place;
-        let place = place.map(|place| inlined_at(self.map, place).unwrap_or(place));
-        let destination = match self.destination(edge) {
-            Destination::To(to) => Destination::To(short_library(to)),
-            Destination::Back(to) => Destination::Back(short_library(to)),
-            Destination::LeavesLoop(to) => Destination::LeavesLoop(to.map(short_library)),
-            other @ (Destination::Case(_)
-            | Destination::StaysInLoop
-            | Destination::StaysOnLine
-            | Destination::Returns
-            | Destination::NeverReturns
-            | Destination::GoesOn
-            | Destination::Unwinds
-            | Destination::MayReturnAgain) => other,
-        };
-        (place, self.word(place, &destination))
-    }
-
     /// Where control goes along an edge.
     pub(crate) fn destination(&self, edge: u32) -> Destination<'a> {
         self.directions.destination(edge)
     }
-}
 
-/// A place whose file has no folders if it belongs to a library.
-fn short_library(place: ShownPlace<'_>) -> ShownPlace<'_> {
-    match is_library(place.file) {
-        true => ShownPlace {
-            file: place.file.rsplit('/').next().unwrap_or(place.file),
-            ..place
-        },
-        false => place,
+    /// The line where control goes along an edge. `None` if it is unknown.
+    pub(crate) fn target(&self, edge: u32) -> Option<ShownPlace<'a>> {
+        self.directions.target(edge)
     }
 }

@@ -81,21 +81,7 @@ impl<'a> Branches<'a> {
 
     /// Where control goes from a branch at the place `branch`, in words.
     pub(crate) fn word(&self, branch: Option<Place>, destination: &Destination<'_>) -> String {
-        let spot = |spot: &ShownPlace<'_>| self.spot(branch, spot);
-        match destination {
-            Destination::Case(names) => cases(names),
-            Destination::LeavesLoop(None) => "leaves the loop".to_owned(),
-            Destination::LeavesLoop(Some(to)) => format!("leaves the loop to {}", spot(to)),
-            Destination::StaysInLoop => "stays in the loop".to_owned(),
-            Destination::StaysOnLine => "stays on the line".to_owned(),
-            Destination::Back(to) => format!("back to {}", spot(to)),
-            Destination::Returns => "returns".to_owned(),
-            Destination::NeverReturns => "does not return".to_owned(),
-            Destination::GoesOn => "goes on".to_owned(),
-            Destination::Unwinds => "unwinds".to_owned(),
-            Destination::MayReturnAgain => "may return again".to_owned(),
-            Destination::To(to) => spot(to),
-        }
+        destination_words(destination, &|spot| self.spot(branch, spot))
     }
 
     /// The target of a branch at the place `branch`: its line, and its column or block if
@@ -103,25 +89,51 @@ impl<'a> Branches<'a> {
     fn spot(&self, branch: Option<Place>, spot: &ShownPlace<'_>) -> String {
         let scope = |place: Place| self.map.scopes.get(place.scope as usize);
         let file = branch.and_then(scope).map(|scope| &*scope.file);
-        let line = branch.map_or(0, |branch| branch.line);
-        let column = match spot.column {
-            0 => String::new(),
-            column => format!(":{column}"),
+        let is_on_line = branch.is_some_and(|branch| branch.line == spot.line);
+        let line = match file == Some(spot.file) {
+            true if is_on_line && spot.column != 0 => None,
+            true => Some(format!("line {}", spot.line)),
+            false => Some(file_and_line(spot.file, spot.line, self.cwd)),
         };
-        let place = match spot {
-            ShownPlace { line: 0, .. } => String::new(),
-            _ if file != Some(spot.file) => {
-                let place = format!("{}{column}", file_and_line(spot.file, spot.line, self.cwd));
-                clip_start(&place, PLACE)
-            }
-            _ if line == spot.line && spot.column != 0 => format!("column {}", spot.column),
-            _ => format!("line {}{column}", spot.line),
-        };
-        match spot.block {
-            None => place,
-            Some(block) if place.is_empty() => format!("block {block}"),
-            Some(block) => format!("{place} (b{block})"),
-        }
+        spot_words(spot, line, PLACE)
+    }
+}
+
+/// A destination in words. `spot` words a place.
+pub(crate) fn destination_words(
+    destination: &Destination<'_>,
+    spot: &dyn Fn(&ShownPlace<'_>) -> String,
+) -> String {
+    match destination {
+        Destination::Case(names) => cases(names),
+        Destination::LeavesLoop(None) => "leaves the loop".to_owned(),
+        Destination::LeavesLoop(Some(to)) => format!("leaves the loop to {}", spot(to)),
+        Destination::StaysInLoop => "stays in the loop".to_owned(),
+        Destination::StaysOnLine => "stays on the line".to_owned(),
+        Destination::Back(to) => format!("back to {}", spot(to)),
+        Destination::Returns => "returns".to_owned(),
+        Destination::NeverReturns => "does not return".to_owned(),
+        Destination::GoesOn => "goes on".to_owned(),
+        Destination::Unwinds => "unwinds".to_owned(),
+        Destination::MayReturnAgain => "may return again".to_owned(),
+        Destination::To(to) => spot(to),
+    }
+}
+
+/// A place in words: its line, and its column or block if necessary. `line` is the line in words.
+/// It is absent for a place on the branch's line, which the column says. Long names of files lose
+/// their beginning.
+pub(crate) fn spot_words(spot: &ShownPlace<'_>, line: Option<String>, width: usize) -> String {
+    let place = match (line, spot.column) {
+        _ if spot.line == 0 => String::new(),
+        (None, column) => format!("column {column}"),
+        (Some(line), 0) => clip_start(&line, width),
+        (Some(line), column) => clip_start(&format!("{line}:{column}"), width),
+    };
+    match spot.block {
+        None => place,
+        Some(block) if place.is_empty() => format!("block {block}"),
+        Some(block) => format!("{place} (b{block})"),
     }
 }
 

@@ -6,8 +6,10 @@
 //!
 //! # The graph
 //! Blocks are merged as compilers do: a block with one successor and this successor, if it has no
-//! other predecessor, are one node. Blocks that only exist so that an edge can carry a probe are
-//! left out. So are unwinding, calls that never return, and frames that are left in a call
+//! other predecessor, are one node. So the count does not depend on how a compiler divides straight
+//! code. Blocks without code are left out: those in which two ways only meet, and those that only
+//! exist so that an edge can carry a probe. A block that is only a `break` or a `goto` is a node.
+//! Unwinding, calls that never return, and frames that are left in a call are left out, too
 //! ([`missing_paths`](crate::missing_paths) has the same rule).
 //!
 //! # Finding prime paths
@@ -56,89 +58,143 @@ struct Nodes {
     /// By block: whether it is the first block of a node.
     is_first: Vec<bool>,
     /// By first block: the first blocks of the next nodes, with whether a path ends on the way.
-    out: BTreeMap<u32, BTreeMap<u32, bool>>,
+    out: BTreeMap<u32, Steps>,
 }
+
+/// The blocks that follow a block, each with whether a path ends on the way.
+type Steps = BTreeMap<u32, bool>;
 
 impl Nodes {
     fn new(map: &FunctionMap) -> Self {
-        let count = map.blocks.len();
-        let cuts: BTreeSet<u32> = map
-            .dag
-            .iter()
-            .filter_map(|edge| match edge.kind {
-                DagKind::Back(real) | DagKind::Cut(real) => Some(real),
-                DagKind::Edge(_) | DagKind::Start(_) => None,
-            })
-            .collect();
-        let mut out: Vec<Vec<u32>> = vec![Vec::new(); count];
-        let mut into: Vec<Vec<u32>> = vec![Vec::new(); count];
+        let steps = Blocks::new(map).steps();
+        let mut before: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (&block, next) in &steps {
+            for &to in next.keys() {
+                before.entry(to).or_default().push(block);
+            }
+        }
+        // The block whose node goes on with this block.
+        let continued = |block: u32| match before.get(&block).map(Vec::as_slice) {
+            Some(&[only]) if steps[&only].len() == 1 && only != block => Some(only),
+            Some(_) | None => None,
+        };
+        let is_first = |block: u32| block == map.entry || continued(block).is_none();
+        let mut out = BTreeMap::new();
+        for &first in steps.keys().filter(|&&block| is_first(block)) {
+            let (mut last, mut has_cut) = (first, false);
+            let next = loop {
+                let next = &steps[&last];
+                match next.first_key_value() {
+                    Some((&to, &is_cut)) if next.len() == 1 && !is_first(to) => {
+                        (last, has_cut) = (to, has_cut | is_cut);
+                    }
+                    Some(_) | None => break next,
+                }
+            };
+            let next = next.iter().map(|(&to, &is_cut)| (to, is_cut | has_cut));
+            out.insert(first, next.collect());
+        }
+        let mut firsts = vec![false; map.blocks.len()];
+        for &first in out.keys() {
+            firsts[first as usize] = true;
+        }
+        Self {
+            is_first: firsts,
+            out,
+        }
+    }
+}
+
+/// The blocks of a function and the edges that prime paths may contain.
+struct Blocks<'a> {
+    map: &'a FunctionMap,
+    /// By block: the numbers of its edges.
+    out: Vec<Vec<u32>>,
+    /// By block: the numbers of the edges that lead to it.
+    into: Vec<Vec<u32>>,
+    /// The edges that end a path.
+    cuts: BTreeSet<u32>,
+}
+
+impl<'a> Blocks<'a> {
+    fn new(map: &'a FunctionMap) -> Self {
+        let dag = map.dag.iter();
+        let cuts = dag.filter_map(|edge| match edge.kind {
+            DagKind::Back(real) | DagKind::Cut(real) => Some(real),
+            DagKind::Edge(_) | DagKind::Start(_) => None,
+        });
+        let mut blocks = Self {
+            map,
+            out: vec![Vec::new(); map.blocks.len()],
+            into: vec![Vec::new(); map.blocks.len()],
+            cuts: cuts.collect(),
+        };
         for (number, edge) in (0u32..).zip(&map.edges) {
             if is_walked(map, edge) {
-                out[edge.from as usize].push(number);
-                into[edge.to as usize].push(number);
+                blocks.out[edge.from as usize].push(number);
+                blocks.into[edge.to as usize].push(number);
             }
         }
-        let edge = |number: u32| &map.edges[number as usize];
-        // A block continues the node of its only predecessor, if it is the only successor, or if
-        // it has no code and one successor.
-        let continues = |block: u32| {
-            let [before] = into[block as usize][..] else {
-                return false;
-            };
-            let content = &map.blocks[block as usize];
-            let is_empty = content.instructions == 0
-                && content.places.is_empty()
-                && out[block as usize].len() == 1
-                && edge(out[block as usize][0]).place == edge(before).place;
-            let is_line = out[edge(before).from as usize].len() == 1;
-            block != map.entry && edge(before).from != block && (is_line || is_empty)
-        };
-        let mut reached = vec![false; count];
-        let mut worklist = vec![map.entry];
-        while let Some(block) = worklist.pop() {
-            if !std::mem::replace(&mut reached[block as usize], true) {
-                worklist.extend(out[block as usize].iter().map(|&number| edge(number).to));
-            }
-        }
-        let is_first: Vec<bool> = (0..count as u32)
-            .map(|block| reached[block as usize] && block != map.exit && !continues(block))
-            .collect();
-        let mut nodes = Self {
-            out: BTreeMap::new(),
-            is_first,
-        };
-        for first in 0..count as u32 {
-            if nodes.is_first[first as usize] {
-                let next = nodes.next(map, first, &out, &cuts);
-                nodes.out.insert(first, next);
-            }
-        }
-        nodes
+        blocks
     }
 
-    /// The nodes after a node, by a walk over its blocks.
-    fn next(
-        &self,
-        map: &FunctionMap,
-        first: u32,
-        out: &[Vec<u32>],
-        cuts: &BTreeSet<u32>,
-    ) -> BTreeMap<u32, bool> {
-        let mut next = BTreeMap::new();
-        let mut worklist = vec![(first, false)];
-        let mut seen = BTreeSet::from([first]);
-        while let Some((block, has_cut)) = worklist.pop() {
-            for &number in &out[block as usize] {
-                let to = map.edges[number as usize].to;
-                let has_cut = has_cut || cuts.contains(&number);
-                if self.is_first[to as usize] {
-                    *next.entry(to).or_insert(has_cut) |= has_cut;
-                } else if seen.insert(to) {
-                    worklist.push((to, has_cut));
+    fn edge(&self, number: u32) -> &'a EdgeMap {
+        &self.map.edges[number as usize]
+    }
+
+    /// The next blocks of each block that is reached, without the empty ones.
+    fn steps(&self) -> BTreeMap<u32, Steps> {
+        let mut steps: BTreeMap<u32, Steps> = BTreeMap::new();
+        let mut worklist = vec![self.map.entry];
+        while let Some(block) = worklist.pop() {
+            if steps.contains_key(&block) {
+                continue;
+            }
+            let mut next = Steps::new();
+            for &number in &self.out[block as usize] {
+                let (to, has_cut) = self.follow(number);
+                *next.entry(to).or_default() |= has_cut;
+            }
+            worklist.extend(next.keys());
+            steps.insert(block, next);
+        }
+        steps
+    }
+
+    /// The first block behind an edge that is not empty, with whether a path ends on the way.
+    fn follow(&self, mut number: u32) -> (u32, bool) {
+        let mut has_cut = self.cuts.contains(&number);
+        let mut passed = BTreeSet::new();
+        loop {
+            let to = self.edge(number).to;
+            match self.jump(to) {
+                // A cycle of empty blocks is a loop that does nothing: its blocks are nodes.
+                Some(jump) if passed.insert(to) => {
+                    number = jump;
+                    has_cut |= self.cuts.contains(&jump);
                 }
+                Some(_) | None => return (to, has_cut),
             }
         }
-        next
+    }
+
+    /// The only edge of an empty block: it has no code, and its jump is no statement. A statement
+    /// that jumps (`break`, `goto`) has a place of its own. If a block only carries a probe, its
+    /// jump has the place of the branch before it. If ways meet in a block, its jump has no place,
+    /// or it goes back to a loop and has the place of the jump that enters the loop.
+    fn jump(&self, block: u32) -> Option<u32> {
+        let content = &self.map.blocks[block as usize];
+        let &[jump] = self.out[block as usize].as_slice() else {
+            return None;
+        };
+        let place = self.edge(jump).place;
+        let is_place = |&other: &u32| other != jump && self.edge(other).place == place;
+        let is_statement = match self.into[block as usize].as_slice() {
+            [before] => !is_place(before),
+            _ => place.is_some() && !self.into[self.edge(jump).to as usize].iter().any(is_place),
+        };
+        let has_code = content.instructions > 0 || !content.places.is_empty();
+        (block != self.map.entry && !has_code && !is_statement).then_some(jump)
     }
 }
 

@@ -55,6 +55,11 @@ const UNOPTIMIZED_OPTIONS: [&str; 6] = [
     "-Xclang",
     "-disable-llvm-passes",
 ];
+/// Options for a compilation with `--graph source`, besides [`UNOPTIMIZED_OPTIONS`]. With markers
+/// for the lifetimes of variables, a `return` or `break` out of a block with variables shares the
+/// block's end with the other ways out, and a switch divides them again. The source has no such
+/// branch, and most of its combinations are impossible.
+const SOURCE_GRAPH_OPTIONS: [&str; 2] = ["-Xclang", "-disable-lifetime-markers"];
 /// Keeps line tables, because reports show the source lines of a path.
 const LINE_TABLES: &str = "-gline-tables-only";
 
@@ -105,6 +110,7 @@ pub fn cc(language: Language, args: Vec<OsString>, host: &dyn Host) -> Result<In
             return Err(Error::SourceGraphWithSanitizer);
         }
         command.args(UNOPTIMIZED_OPTIONS);
+        command.args(SOURCE_GRAPH_OPTIONS);
         command.args((!call.line_tables).then_some(LINE_TABLES));
         command.args(call.embeds_bitcode.then_some(NO_SECOND_BITCODE));
     } else if call.compiles {

@@ -234,7 +234,7 @@ function checkExplanation(fn, name, text) {
   const sum = (paths) => paths.reduce((total, { count }) => total + count, 0);
   const beginsAlike = (path, length) =>
     blocks.slice(0, length).every((block, index) => path.blocks[index] === block);
-  const instead = /It gives p(\d+) ([\d,]+) executions, but p\d+ ran ([\d,]+) times/;
+  const instead = /p(\d+) gets ([\d,]+) executions, but it ran ([\d,]+) times?/;
   const [, other, predicted, ranInstead] = instead.exec(text) ?? [];
   if (other) {
     const [expected, ran] = [predicted, ranInstead].map((each) => Number(each.replaceAll(",", "")));

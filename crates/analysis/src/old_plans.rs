@@ -142,11 +142,15 @@ impl CarriedOver {
         is_same: bool,
     ) -> Vec<IgnoredPlace> {
         let new = &program.functions[&(name.clone(), *hash)];
+        let same_code = new
+            .codes()
+            .find(|code| Some(*code) == function.code.as_ref());
+        let code = same_code.or(new.code.as_ref()).cloned();
         let mut carried = FunctionPlan {
             calls: function.calls,
             edge_count: function.edge_count,
             taken: function.taken.clone(),
-            code: new.code.clone().filter(|_| function.ran()),
+            code: code.filter(|_| function.ran()),
             ..FunctionPlan::default()
         };
         if is_same {

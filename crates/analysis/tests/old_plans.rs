@@ -305,6 +305,20 @@ fn a_plan_of_the_same_program_stays_as_it_is() {
     assert_eq!(carried.ignored, []);
 }
 
+/// Two modules have copies of a function with the same graph, but with other code. Only one ran.
+#[test]
+fn copies_of_a_function_in_several_modules_may_differ() {
+    let (program, plan) = with_places();
+    let copy = function("callee", "1 2 3 5 0", DIAMOND);
+    for order in [[0, 1, 2], [0, 2, 1], [2, 1, 0]] {
+        let maps = [&program[0], &program[1], &copy];
+        let program = order.map(|map| maps[map].clone());
+        let carried = carry(&plan, &program);
+        assert_eq!(carried.plan, plan, "{order:?}");
+        assert_eq!((carried.ignored, carried.lost_loads), (vec![], vec![]));
+    }
+}
+
 #[test]
 fn places_of_changed_functions_and_of_their_callers_are_left_out() {
     let (program, plan) = with_places();

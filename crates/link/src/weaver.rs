@@ -433,6 +433,12 @@ impl<'a> Weaver<'a> {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
+        // The user's settings for mimalloc are not meant for workers.
+        for (name, _) in std::env::vars_os() {
+            if name.as_encoded_bytes().starts_with(b"MIMALLOC_") {
+                command.env_remove(name);
+            }
+        }
         let output = command.output().map_err(|source| Error::StartWorker {
             module: module.display_name.clone(),
             source,

@@ -9,9 +9,10 @@
 //!
 //! ```text
 //! OFFSET SIZE MEANING
-//!      0    8  HLWCACHE for a woven module, HLWOPTIM for optimized code
-//!      8   32  BLAKE3 of all that follows
-//!     40    …  the content
+//!      0   32  the key
+//!     32    8  HLWCACHE for a woven module, HLWOPTIM for optimized code
+//!     40   32  BLAKE3 of all that follows
+//!     72    …  the content
 //! ```
 
 use std::fs;
@@ -102,7 +103,8 @@ impl Cache {
     /// The entry of `key`. `None` if the entry is missing or damaged.
     pub fn find<E: Entry>(&self, key: Key) -> Option<E> {
         let path = self.path(key);
-        let entry = decode(&fs::read(&path).ok()?)?;
+        let bytes = fs::read(&path).ok()?;
+        let entry = decode(bytes.strip_prefix(key.0.as_bytes().as_slice())?)?;
         // Marks the entry as used. On a read-only disk this fails, but the entry is still usable.
         let _ = fs::File::options()
             .append(true)
@@ -119,7 +121,8 @@ impl Cache {
         let path = self.path(key);
         let dir = path.parent().expect("entries lie in a subdirectory");
         fs::create_dir_all(dir)?;
-        write_atomically(dir, &path, &encode(entry))
+        let bytes = [key.0.as_bytes().as_slice(), &encode(entry)].concat();
+        write_atomically(dir, &path, &bytes)
     }
 
     /// Deletes unfinished files of killed links, and the least recently used entries until the
@@ -349,6 +352,19 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_is_found_under_its_own_key_only() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let cache = Cache::open(dir.path()).expect("opens");
+        let [key, other] = [b"x", b"y"].map(|bitcode| Key::new(bitcode, ""));
+        for key in [key, other] {
+            cache.store(key, &content(1, 9)).expect("stores");
+        }
+        fs::copy(cache.path(key), cache.path(other)).expect("copied");
+        assert!(find(&cache, key).is_some());
+        assert!(find(&cache, other).is_none());
+    }
+
+    #[test]
     fn keys_are_written_and_read() {
         let key = Key::new(b"x", "");
         let hex = key.to_hex();
@@ -382,7 +398,7 @@ mod tests {
             let used = SystemTime::now() - Duration::from_secs(1000 - age as u64);
             file.set_modified(used).expect("dated");
         }
-        cache.prune_to(2 * encode(&content(5, 1000)).len() as u64);
+        cache.prune_to(2 * (32 + encode(&content(5, 1000)).len() as u64));
         let remains: Vec<bool> = keys
             .iter()
             .map(|&key| find(&cache, key).is_some())

@@ -134,17 +134,23 @@ export function explanation(graph: Graph, wrong: Misprediction): Explanation {
       ? `Of ${all}, ${some} start as this path does.`
       : `${all} came to ${place ? graph.placeWords(place) : "this branch"} by the same decisions as ` +
         `this path. ${some} of them then took this path's way, ${way}.`;
-  const used = instead
-    ? `It gives p${instead.number} ${plural(instead.predicted, "execution")}, but p${instead.number} ` +
-      `ran ${plural(instead.ran, "time")}`
-    : "It gives them to other paths";
+  const taken = edge.kind === DagKind.Start ? null : graph.edges[edge.number]!.taken;
+  const known =
+    taken === null
+      ? "Edge counts do not say which decisions go together."
+      : `Edge counts say that ${way} was taken ${plural(taken, "time")} in all, but not after which ` +
+        "decisions.";
+  const example = instead
+    ? ` For example, p${instead.number} gets ${grouped(instead.predicted)} executions, but it ran ` +
+      `${plural(instead.ran, "time")}.`
+    : "";
   return {
     ran: went,
     predicted:
-      `${predicted === 0n ? "None" : `Only ${grouped(predicted)}`} of these. Edge counts say how ` +
-      "often a branch goes each way, but not after which decisions. So the prediction guesses: it " +
-      `fills the hottest paths first. ${used}. That uses up the way ${way}. So the ` +
-      `other executions are predicted the other way, → ${label(graph, expected)}.`,
+      `${predicted === 0n ? "None" : `Only ${grouped(predicted)}`} of these. ${known} So the ` +
+      "prediction guesses: it fills the hottest paths first, and gives this way to paths with other " +
+      `decisions before it.${example} The executions that are left here are predicted the other ` +
+      `way, → ${label(graph, expected)}.`,
   };
 }
 

@@ -225,7 +225,8 @@ export class Overview {
     if (head.unit === "paths") cards.push(this.mispredicted());
     if (cpu_time) {
       const seconds = cpu_time.user_seconds + cpu_time.system_seconds;
-      cards.push(card(`${seconds.toFixed(seconds < 10 ? 2 : 1)} s`, "CPU time"));
+      const system = kernelShare(cpu_time.system_seconds, seconds);
+      cards.push(card(`${seconds.toFixed(seconds < 10 ? 2 : 1)} s`, `CPU time${system}`));
       if (Number(cpu_time.samples) > 0)
         cards.push(
           card(
@@ -501,4 +502,11 @@ function pathName(fn: string, path: bigint, route: string): HTMLElement {
 
 function place(file: string | undefined, line: number): string {
   return file ? `${file}:${line}` : "";
+}
+
+/** The part of the CPU time that went to the kernel, in words. Empty if it is small: each program
+ * needs some to start. */
+function kernelShare(system: number, all: number): string {
+  if (system <= 0.02 || system <= all / 10) return "";
+  return `, ${((100 * system) / all).toFixed(1)} % of it in system calls and page faults, which have no counts`;
 }

@@ -27,8 +27,8 @@ one. All builds print the same.
 - *early*: by early counts of Holloway, each crate or C++ file alone in one unit.
 - *late*: by early and [late counts](../optimize.md#late-counts).
 - *holloway*: by both, in the plan's [order of functions](../optimize.md#order-of-functions).
-- *holloway, merged*: the same with `lto = \"fat\"`: all crates are one module. Its training takes
-  longest, so it is not measured for each program. C++ files are never merged.
+- *holloway, merged*: the same with `lto = \"fat\"`: all crates are one module. It is not measured for
+  each program. C++ files are never merged.
 
 [Selects](../optimize.md#unpredictable-branches) and [prefetches](../optimize.md#prefetches) are left
 out: `holloway optimize` keeps them by measured time only.
@@ -53,6 +53,11 @@ process. Each row has all steps from the sources to the program. Steps that two 
 in both. Build scripts and proc macros are built before, but not for the builds with bitcode, which
 have a directory of their own. `holloway optimize` also measures, which takes about 50 runs of the
 program more.
+
+*css* and *wasm-opt* were measured before builds shared the optimizer's work and workers used
+mimalloc, *js* after it. Its training took 955 s before (*once*). Plans of this study have no marks of
+unpredictable branches, unlike the plan of training. So the first build with the plan runs the
+optimizer again for modules with such branches.
 ";
 
 /// The page for the results of some programs.
@@ -101,12 +106,13 @@ fn costs(all: &[(&Program, Results)]) -> String {
     if all.len() > 1 {
         table += &means(all);
     }
-    let rounds = all.first().map_or(0, |(_, results)| results.again.len());
+    let rounds = all.iter().map(|(_, results)| results.again.len());
+    let rounds = rounds.min().unwrap_or(0);
     table
         + &format!(
             "\nOf *native*, the table has millions of instructions and of misses, and seconds. CPU times \
-             are medians\nof {rounds} rounds. The interval contains the median with 95 % confidence. \
-             *native, again* is the same\nprogram: its interval shows how good the times are.\n"
+             are medians\nof at least {rounds} rounds. The interval contains the median with 95 % confidence. \
+             *native, again*\nis the same program: its interval shows how good the times are.\n"
         )
 }
 

@@ -1,5 +1,6 @@
 //! The functions of a program that a plan may be for.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use holloway_format::{BlockContent, FunctionCode, FunctionMap, Outcome, Text};
@@ -21,11 +22,28 @@ pub(super) struct ProgramFunction {
     /// For each edge, whether it is an outcome of a condition.
     pub(super) is_condition: Vec<bool>,
     pub(super) code: Option<FunctionCode>,
+    /// The code of further copies in other modules, if it differs. The copies share their counts.
+    pub(super) other_codes: Vec<FunctionCode>,
     /// The number of indirect calls. `None` if it is unknown.
     pub(super) indirect_calls: Option<usize>,
     /// The number of memory operations whose size the compiler does not know. `None` if it is
     /// unknown.
     pub(super) sized_operations: Option<usize>,
+}
+
+impl ProgramFunction {
+    fn add_copy(&mut self, code: Option<FunctionCode>) {
+        if let Some(code) = code
+            && !self.codes().any(|known| *known == code)
+        {
+            self.other_codes.push(code);
+        }
+    }
+
+    /// The code of all copies.
+    pub(super) fn codes(&self) -> impl Iterator<Item = &FunctionCode> {
+        self.code.iter().chain(&self.other_codes)
+    }
 }
 
 impl<'a> FromIterator<&'a FunctionMap> for Program {
@@ -38,11 +56,15 @@ impl<'a> FromIterator<&'a FunctionMap> for Program {
             let function = ProgramFunction {
                 is_condition: is_condition.collect(),
                 code: function_code(map),
+                other_codes: Vec::new(),
                 indirect_calls: sum(map, |content| content.indirect_calls),
                 sized_operations: sum(map, |content| content.sized_operations),
             };
             let key = (map.linkage_name.clone(), map.graph_hash());
-            program.functions.entry(key).or_insert(function);
+            match program.functions.entry(key) {
+                Entry::Vacant(entry) => drop(entry.insert(function)),
+                Entry::Occupied(mut known) => known.get_mut().add_copy(function.code),
+            }
             let places = map.blocks.iter().flat_map(|block| &block.places);
             let places = places.map(|place| (place.line, place.column));
             program.places.extend(places);

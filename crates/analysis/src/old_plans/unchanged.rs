@@ -8,11 +8,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holloway_format::{FunctionCode, FunctionPlan, Plan};
+use holloway_format::{FunctionPlan, Plan};
 
 use super::functions::Key;
 use super::names::name_hash;
-use super::program::Program;
+use super::program::{Program, ProgramFunction};
 
 /// What must be equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,22 +21,21 @@ pub(super) enum Equal {
     CodeAndPlaces,
 }
 
-/// Whether a function has the code that was counted. A function whose code was not written down is
-/// the same if its name and graph are.
-pub(super) fn is_same(
+/// Whether a copy of a function has the code that was counted. A function whose code was not
+/// written down is the same if its name and graph are.
+fn is_same(
     plan: &FunctionPlan,
-    program: Option<&FunctionCode>,
+    program: &ProgramFunction,
     has_same_key: bool,
     equal: Equal,
 ) -> bool {
-    match (&plan.code, program) {
-        (Some(old), Some(new)) => {
-            let have_same_places = equal == Equal::Code || old.places == new.places;
-            old.blocks == new.blocks && old.edges == new.edges && have_same_places
-        }
-        (None, _) => has_same_key || !plan.ran(),
-        (Some(_), None) => false,
-    }
+    let Some(old) = &plan.code else {
+        return has_same_key || !plan.ran();
+    };
+    program.codes().any(|new| {
+        let have_same_places = equal == Equal::Code || old.places == new.places;
+        old.blocks == new.blocks && old.edges == new.edges && have_same_places
+    })
 }
 
 /// The functions of the plan that are the same, with all functions of the program that they call.
@@ -53,11 +52,11 @@ pub(super) fn unchanged(
         let Some(function) = plan.find(&old.0, old.1) else {
             continue;
         };
-        let code = program.functions[new].code.as_ref();
-        if old.1 == new.1 && is_same(function, code, old == new, equal) {
+        let copies = &program.functions[new];
+        if old.1 == new.1 && is_same(function, copies, old == new, equal) {
             same.insert(new);
         }
-        let blocks = code.into_iter().flat_map(|code| &code.blocks);
+        let blocks = copies.codes().flat_map(|code| &code.blocks);
         let mut names: Vec<u32> = blocks.flat_map(|block| block.callees.clone()).collect();
         names.extend(function.targets.keys().map(|(_, name)| name_hash(name)));
         callees.insert(new, names);

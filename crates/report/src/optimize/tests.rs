@@ -96,7 +96,7 @@ fn written(write: impl Fn(&mut dyn Write) -> io::Result<()>) -> String {
 fn the_text_says_what_was_kept_and_why() {
     let text = written(|out| write(&example(Verdict::Faster), out));
     let expect = "\
-plan          120 functions from training: 75 ran, 118 are in the program
+plan          120 functions from training: 75 ran, 118 in the program's modules
 recipe        168,697 bytes of ./app
 noise         +0.10 % saved (95 %: -0.20 to +0.40) (10 pairs, ./app with itself)
 CPU time      +6.25 % saved (95 %: +5.00 to +7.00) (10 pairs)
@@ -133,7 +133,7 @@ fn given_plans_say_how_much_was_matched() {
     let text = written(|out| write(&optimization, out));
     let mut lines = text.lines();
     let expect = [
-        "plan          120 functions from 2 plans: 75 ran, 118 are in the program",
+        "plan          120 functions from 2 plans: 75 ran, 118 in the program's modules",
         "matched       42 functions: 30 unchanged, 8 changed (92.0 % of their counts), 4 gone; 97.0 % of all counts",
     ];
     assert_eq!([lines.next(), lines.next()], expect.map(Some));

@@ -60,7 +60,7 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
     let functions = plural(*functions as u64, "function");
     writeln!(
         out,
-        "plan          {functions} from {source}: {} ran, {} are in the program",
+        "plan          {functions} from {source}: {} ran, {} in the program's modules",
         grouped(*functions_that_ran as u64),
         grouped(*planned_functions)
     )?;

@@ -51,7 +51,7 @@ impl Carried {
         let recipe = CarriedProgram::unpack(program, &scratch.path().join("files"))?;
         let recipe = recipe.ok_or_else(|| {
             Failure::new(format_args!(
-                "{} does not carry its bitcode: build it with `holloway cc --embed` (compile and link), or use `cargo holloway optimize`",
+                "{} does not carry its bitcode: build it with `holloway cc --embed` (compile and link), or use `cargo holloway optimize`; shared libraries cannot be optimized",
                 program.display()
             ))
         })?;

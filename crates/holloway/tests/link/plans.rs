@@ -36,8 +36,7 @@ fn trained() -> Sandbox {
 
 /// Applies the plan with a faulty libLLVM. Returns holloway's warnings about modules without counts
 /// of the plan. Before, the program is linked for training, to find its functions, and that may
-/// fail in the same way. There is no cache: it would have results of the faultless libLLVM, and of
-/// earlier steps.
+/// fail in the same way. There is no cache: a build that goes on from kept code has fewer steps.
 fn warnings(sandbox: &Sandbox, llvm: &std::path::Path, fault: &str) -> Vec<String> {
     let mut command = sandbox.holloway("plan apply -o fast --plan app.plan ./app");
     command.env("HOLLOWAY_LLVM", llvm).env("FAULT", fault);

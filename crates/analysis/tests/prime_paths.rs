@@ -206,7 +206,11 @@ fn merged(map: &FunctionMap) -> BTreeMap<u32, BTreeSet<u32>> {
             (Some(only), None) => is_split(only),
             (Some(_), Some(_)) | (None, _) => true,
         };
-        block != map.entry && map.blocks[block as usize].instructions == 0 && may_skip
+        let out = map.edges.iter();
+        let out = out.filter(|edge| edge.from == block && edge.to != map.exit);
+        // A block that ends with a branch is a node, even if both ways lead to the same place.
+        let has_code = map.blocks[block as usize].instructions > 0 || out.count() > 1;
+        block != map.entry && !has_code && may_skip
     };
     while let Some((block, next)) = graph.iter().find_map(|(&block, out)| {
         let &next = out.first().filter(|_| out.len() == 1)?;

@@ -330,10 +330,8 @@ fn files_with(folder: &Path, bytes: &[u8]) -> usize {
     entries.map(count).sum()
 }
 
-#[test]
-fn training_weaves_no_module_in_which_nothing_records() {
-    let scratch = scratch("optimize-modules").unwrap();
-    let folder = scratch.path();
+/// Builds `search` of two modules. One has `find`, and the other one `not_called`.
+fn two_modules(folder: &Path) {
     let other = folder.join("other.c");
     std::fs::write(
         &other,
@@ -343,6 +341,13 @@ fn training_weaves_no_module_in_which_nothing_records() {
     let source = tests_directory().join("workloads/selects/search.c");
     let options = ["--embed", other.to_str().unwrap()];
     cc(folder, &source, &options, "search");
+}
+
+#[test]
+fn training_weaves_no_module_in_which_nothing_records() {
+    let scratch = scratch("optimize-modules").unwrap();
+    let folder = scratch.path();
+    two_modules(folder);
     let words = ["plan", "train", "-o", "plan", "./search", "--"];
     let mut train = holloway(folder, &words);
     let cache = folder.join("cache");
@@ -362,19 +367,7 @@ fn training_weaves_no_module_in_which_nothing_records() {
 fn builds_share_what_the_optimizer_makes() {
     let scratch = scratch("optimize-shared").unwrap();
     let folder = scratch.path();
-    let other = folder.join("other.c");
-    std::fs::write(
-        &other,
-        "int not_called(int n) { return n > 3 ? n * 5 : n; }\n",
-    )
-    .unwrap();
-    let source = tests_directory().join("workloads/selects/search.c");
-    cc(
-        folder,
-        &source,
-        &["--embed", other.to_str().unwrap()],
-        "search",
-    );
+    two_modules(folder);
     let cache = folder.join("cache");
     let run = |words: &[&str]| {
         let mut command = holloway(folder, words);
@@ -405,6 +398,79 @@ fn builds_share_what_the_optimizer_makes() {
         marked.contains("cmov") && !edited.contains("cmov"),
         "{edited}"
     );
+}
+
+/// A name that is no UTF-8 is known with U+FFFD, which the bitcode does not contain.
+#[test]
+fn a_module_is_compiled_again_for_a_name_that_is_no_text() {
+    let scratch = scratch("optimize-bytes").unwrap();
+    let folder = scratch.path();
+    let label = "int d(int) __asm__(\"bad\\377name\");\n";
+    let body = "for (int i = 0; i < x % 11; i++) { if ((i + x) % 3) s += x * i; else s ^= i + x; }";
+    let callee = format!(
+        "{label}__attribute__((noinline)) int d(int x) {{ int s = 0; {body} return s; }}\n"
+    );
+    let main = format!(
+        "#include <stdio.h>\n{label}int main(void) {{ long t = 0; \
+         for (int i = 0; i < 20000; i++) t += d(i); printf(\"%ld\\n\", t); }}\n"
+    );
+    for (file, text) in [("d.c", callee), ("main.c", main)] {
+        std::fs::write(folder.join(file), text).unwrap();
+    }
+    let other = folder.join("d.c");
+    let options = ["--embed", other.to_str().unwrap()];
+    cc(folder, &folder.join("main.c"), &options, "app");
+    let cache = folder.join("cache");
+    let run = |words: &[&str], cache: &Path| {
+        run_ok(holloway(folder, words).env("HOLLOWAY_CACHE", cache)).unwrap();
+    };
+    run(&["plan", "train", "-o", "plan", "./app"], &cache);
+    let text = std::fs::read_to_string(folder.join("plan")).unwrap();
+    // The early counts of the function, and the same counts the other way around: the summary of
+    // all counts stays the same.
+    let early = text.split("late\n").next().unwrap();
+    let (before, function) = early.split_once(" bad\u{fffd}name\n").unwrap();
+    let (function, after) = match function.split_once("\nfunction ") {
+        Some((function, after)) => (function, format!("function {after}")),
+        None => (function, String::new()),
+    };
+    let is_count = |line: &&str| line.starts_with(|c: char| c.is_ascii_digit());
+    let counts: Vec<&str> = function.lines().filter(is_count).collect();
+    let edges = counts.iter().map(|line| line.split(' ').next().unwrap());
+    let reversed = counts
+        .iter()
+        .rev()
+        .map(|line| line.split(' ').nth(1).unwrap());
+    let reversed: Vec<String> = edges
+        .zip(reversed)
+        .map(|(edge, count)| format!("{edge} {count}"))
+        .collect();
+    let plan = |counts: &str| format!("{before} bad\u{fffd}name\n{counts}\n{after}end\n");
+    let plans = [
+        ("one", plan(&counts.join("\n"))),
+        ("other", plan(&reversed.join("\n"))),
+    ];
+    for (name, text) in &plans {
+        std::fs::write(folder.join(name), text).unwrap();
+        let output = format!("{name}.cached");
+        run(
+            &["plan", "apply", "-o", &output, "--plan", name, "./app"],
+            &cache,
+        );
+    }
+    let words = [
+        "plan",
+        "apply",
+        "-o",
+        "other.alone",
+        "--plan",
+        "other",
+        "./app",
+    ];
+    run(&words, Path::new(""));
+    let [one, other, alone] = ["one.cached", "other.cached", "other.alone"]
+        .map(|name| std::fs::read(folder.join(name)).unwrap());
+    assert!(other == alone && one != other);
 }
 
 /// LLVM makes a copy of `find` for each function that it is called with, before the probes.

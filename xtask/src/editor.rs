@@ -3,7 +3,7 @@
 //!
 //! VS Code comes with code-server, which runs its window in a browser, and with a Node of its own.
 //! They take 800 MB. That is why the tests use a stand-in for VS Code, and why this is a command of
-//! its own. VS Code's native modules are not built: it runs without those that this needs.
+//! its own. VS Code's native modules are not built, because nothing here needs them.
 
 use anyhow::{Context, Result};
 use std::process::Command;

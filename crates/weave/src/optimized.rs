@@ -2,7 +2,7 @@
 //!
 //! Several builds go on from this code: the one that counts what it does, the one that times its
 //! paths, and those with late counts or prefetches. So the code is kept in the cache as bitcode.
-//! Each build goes on from the bitcode, whether it was kept or not. So all builds have the same
+//! Each build reads this bitcode, even the build that has just made it. So all builds have the same
 //! code.
 
 use holloway_format::Plan;

@@ -171,7 +171,8 @@ fn killed_managers_lose_no_stored_profile() {
             .sum()
     };
     // Managers are killed within the time that an update takes on this machine. Other work on the
-    // machine changes this time, so it follows what was seen last.
+    // machine changes this time. So the time grows after each kill, and shrinks after each update
+    // that ended before its manager could be killed.
     let mut update = {
         (0..4).for_each(add_run);
         let start = Instant::now();

@@ -82,7 +82,7 @@ pub(super) struct Routes<'a> {
     known: RefCell<HashMap<FunctionId, KnownFunction<'a>>>,
 }
 
-/// A function of which paths are worded.
+/// A function whose paths are described in words.
 struct KnownFunction<'a> {
     branches: BranchWords<'a>,
     /// By path that ran: the edge that it takes at the decision that decides it.

@@ -88,6 +88,14 @@ impl Gcov {
         Ok(["wrappers.o", "-Wl,--wrap=_exit", "-Wl,--wrap=abort"])
     }
 
+    /// Returns the counts of this compiler alone, which built a program in the folder.
+    ///
+    /// # Errors
+    /// As for [`agreed`].
+    pub fn lines(self, folder: &Path) -> Result<Lines> {
+        self.read(folder, &mut Names::new())
+    }
+
     /// Reads the counts in a folder. Adds the names of functions that gcc reports to `functions`.
     fn read(self, folder: &Path, functions: &mut Names) -> Result<Lines> {
         let mut lines = Lines::new();

@@ -3,7 +3,8 @@
 //! The count of a line is the flow into its blocks from blocks of other lines, plus the rounds of
 //! loops among its blocks (`cycles`). A block is on every line that one of its places is on,
 //! including the place of the jump at its end. This is gcov's definition. In unoptimized code the
-//! counts equal gcov's.
+//! counts equal gcov's. A jump in front of all other code of its line is not on the line: it is the
+//! end of an arm, as in `} else if (b) {` (`whole`).
 //!
 //! The code of a block may come to a line several times, each time from another line. In
 //! unoptimized code, each of these arrivals counts. In optimized code only the first counts,

@@ -275,6 +275,48 @@ fn a_block_is_on_the_line_of_its_jump() {
     check_lines(map, counts, &expect);
 }
 
+/// `if (a) {` on line 2, an arm on line 3, `} else if (b) {` on line 4, an arm on line 5. The jump
+/// that ends the first arm is in column `jump` of line 4, and the test of `b` in column 14.
+fn else_if(jump: u32) -> FunctionMap {
+    function("f", "f.c", 1)
+        .block_at(&[(0, 2, 7)])
+        .block_at(&[(0, 3, 5)])
+        .block_at(&[(0, 4, 14)])
+        .block_at(&[(0, 5, 5)])
+        .block_at(&[(0, 7, 3)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::True)
+        .edge(0, 2, Outcome::False)
+        .edge(1, 4, Outcome::Jump)
+        .at_column(0, 4, jump)
+        .edge(2, 3, Outcome::True)
+        .edge(2, 4, Outcome::False)
+        .edge(3, 4, Outcome::Jump)
+        .at_column(0, 6, 3)
+        .edge(4, 5, Outcome::Return)
+        .done()
+}
+
+#[test]
+fn the_end_of_an_arm_is_not_code_of_the_else_if_on_its_line() {
+    let counts: &[(&[u32], u64)] = &[(&[0, 1, 4], 100), (&[0, 2, 3, 4], 7), (&[0, 2, 4], 1)];
+    let expect = |else_if| {
+        [
+            ("f.c", 1, 108),
+            ("f.c", 2, 108),
+            ("f.c", 3, 100),
+            ("f.c", 4, else_if),
+            ("f.c", 5, 7),
+            ("f.c", 6, 7),
+            ("f.c", 7, 108),
+        ]
+    };
+    check_lines(else_if(3), counts, &expect(8));
+    // A jump without a column, and one after other code of its line, are on the line.
+    check_lines(else_if(0), counts, &expect(108));
+    check_lines(else_if(20), counts, &expect(108));
+}
+
 /// `if (a ||` is on line 2, and `b) g();` on line 3. Block b1 tests `b`, and its branch is on line
 /// 2. Block b2 divides the edge from there to the call.
 #[test]

@@ -138,11 +138,16 @@ impl Build {
     }
 
     /// Sets the place of the last edge's branch.
-    pub fn at(mut self, scope: u32, line: u32) -> Build {
+    pub fn at(self, scope: u32, line: u32) -> Build {
+        self.at_column(scope, line, 3)
+    }
+
+    /// Sets the place of the last edge's branch, with its column.
+    pub fn at_column(mut self, scope: u32, line: u32, column: u32) -> Build {
         self.map.edges.last_mut().unwrap().place = Some(Place {
             scope,
             line,
-            column: 3,
+            column,
         });
         self
     }

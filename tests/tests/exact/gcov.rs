@@ -6,9 +6,10 @@
 use anyhow::{Context, Result, ensure};
 use holloway_tests::files::copy_program;
 use holloway_tests::gcov::{BOTH, Gcov, agreed, lines_of_run, unlike};
-use holloway_tests::tool::{run_ok, scratch};
+use holloway_tests::tool::{holloway_command, run_ok, scratch};
 use holloway_tests::workload::{BZIP2, CProject, Flavor, Scale, ZLIB};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 #[test]
 fn lines_of_bzip2_and_zlib_agree_with_both_gcovs() {
@@ -30,6 +31,74 @@ fn lines_of_bzip2_and_zlib_agree_with_both_gcovs() {
         let lines = compare(&project, scratch.path(), run).unwrap();
         println!("{}: {lines} lines equal", workload.name());
         assert!(lines >= least, "only {lines} lines were compared");
+    }
+}
+
+/// Arms that end where the next condition begins: by code, by loops, by other arms, and empty ones.
+const ELSE_IF: &str = r"
+#include <stdlib.h>
+int kinds[6];
+static void sort(int n) {
+  if (n % 2 == 0) {
+    kinds[0]++;
+  } else if (n % 3 == 0) {
+    kinds[1]++;
+  } else if (n % 5 == 0) {
+    for (int i = 0; i < n; i++)
+      kinds[2]++;
+  } else if (n % 7 == 0) {
+    kinds[4]++;
+    if (n > 50) {
+      kinds[3]++;
+    }
+  } else if (n > 100) {
+  } else {
+    kinds[5]++;
+  }
+}
+static int steps(int n) {
+  int count = 0;
+  do {
+    count++;
+    if (n % 2) {
+      n = 3 * n + 1;
+    } else { n /= 2; }
+  } while (n != 1);
+  return count;
+}
+int main(int argc, char **argv) {
+  int sum = 0;
+  for (int n = 1; n <= atoi(argv[1]); n++) {
+    sort(n);
+    sum += steps(n);
+  }
+  return sum == 0;
+}
+";
+
+#[test]
+fn lines_with_the_end_of_an_arm_count_as_in_gcc() {
+    let scratch = scratch("else-if").unwrap();
+    let source = scratch.path().join("arms.c");
+    std::fs::write(&source, ELSE_IF).unwrap();
+    let folder = scratch.path().join("gcc");
+    std::fs::create_dir(&folder).unwrap();
+    let mut compile = Gcov::Gcc.compiler(&folder).unwrap();
+    run_ok(compile.arg(&source).args(["-o", "program"])).unwrap();
+    run_ok(Command::new(folder.join("program")).arg("105")).unwrap();
+    let wanted = &Gcov::Gcc.lines(&folder).unwrap()["arms.c"];
+    for kind in ["paths", "edges"] {
+        let program = scratch.path().join(kind);
+        let mut compile = holloway_command(["cc", "--collect", kind, "-O0", "-g"]);
+        run_ok(compile.arg(&source).arg("-o").arg(&program)).unwrap();
+        let data = scratch.path().join(format!("{kind}.data"));
+        let mut run = holloway_command(["run", "-o"]);
+        run_ok(run.arg(&data).arg("--").arg(&program).arg("105")).unwrap();
+        let lines = &lines_of_run(&data).unwrap()["arms.c"];
+        for (line, count) in wanted {
+            assert_eq!(lines.get(line), Some(count), "{kind}: line {line}");
+        }
+        assert!(wanted.len() > 25, "{wanted:?}");
     }
 }
 

@@ -19,6 +19,8 @@
 //!
 //! Cost: linear in blocks, edges and places.
 
+use std::collections::BTreeMap;
+
 use holloway_format::{Count, EdgeKind, EdgeMap, FunctionMap, Outcome, Place};
 
 use super::cycles::Arc;
@@ -183,6 +185,7 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
             jumps[from] = edge.place.map(|place| (place, count, bound));
         }
     }
+    let code = FirstCode::new(map);
     let mut blocks: Vec<Vec<Part>> = (0..map.blocks.len()).map(|_| Vec::new()).collect();
     for (id, block) in map.blocks.iter().enumerate() {
         let (entries, reentries) = (block_flow.entries(id), block_flow.reentries(id));
@@ -217,11 +220,39 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
         // The jump at the end of a block is executed as often as its edge is taken.
         let divides_edge =
             block.places.is_empty() && branch_place[id] == Some(jumps[id].map(|jump| jump.0));
-        if let Some((place, count, bound)) = jumps[id].filter(|_| !divides_edge) {
+        let jump = jumps[id].filter(|(place, ..)| !divides_edge && !code.follows(*place));
+        if let Some((place, count, bound)) = jump {
             add(&[place], count, Count::ZERO, bound);
         }
     }
     blocks
+}
+
+/// Where the code of each line begins, without jumps.
+struct FirstCode {
+    /// By scope and line: the smallest column.
+    columns: BTreeMap<(u32, u32), u32>,
+}
+
+impl FirstCode {
+    fn new(map: &FunctionMap) -> FirstCode {
+        let mut columns = BTreeMap::new();
+        for place in map.blocks.iter().flat_map(|block| &block.places) {
+            let column = columns
+                .entry((place.scope, place.line))
+                .or_insert(place.column);
+            *column = place.column.min(*column);
+        }
+        FirstCode { columns }
+    }
+
+    /// Whether the line of a jump has other code, and all of it comes after the jump. Clang places
+    /// the jump that ends an arm at the arm's `}`. In `} else if (b) {`, it does not belong to the
+    /// code of this line.
+    fn follows(&self, jump: Place) -> bool {
+        let first = self.columns.get(&(jump.scope, jump.line));
+        first.is_some_and(|&column| jump.column != 0 && jump.column < column)
+    }
 }
 
 /// Bounds of the counts from which the counts of parts are computed.

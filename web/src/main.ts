@@ -43,7 +43,14 @@ function show(profile: Profile, page: HTMLElement): void {
     if (before.view !== state.view || before.fn !== state.fn) fn.root.scrollTop = 0;
     for (const { name, root } of views) root.hidden = state.view !== name;
     if (state.view === "function") fn.show(state);
+    if (state.view === "function" && before.view !== "function") openFunction();
     views.find(({ name }) => name === state.view)?.show(state.detail);
+  }
+
+  /** The search ends, and the arrow keys choose a path. */
+  function openFunction(): void {
+    header.clearSearch();
+    fn.focus();
   }
 
   function press(event: KeyboardEvent): void {

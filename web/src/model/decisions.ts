@@ -133,24 +133,24 @@ export function explanation(graph: Graph, wrong: Misprediction): Explanation {
     edge.kind === DagKind.Start
       ? `Of ${all}, ${some} start as this path does.`
       : `${all} came to ${place ? graph.placeWords(place) : "this branch"} by the same decisions as ` +
-        `this path. ${some} of them then took this path's way, ${way}.`;
+        `this path. ${some} of them went ${way}, as this path does.`;
   const taken = edge.kind === DagKind.Start ? null : graph.edges[edge.number]!.taken;
   const known =
     taken === null
-      ? "Edge counts do not say which decisions go together."
-      : `Edge counts say that ${way} was taken ${plural(taken, "time")} in all, but not after which ` +
+      ? "Edge counts do not say which decisions follow which."
+      : `Edge counts have only the total: ${plural(taken, "execution")} went ${way}, after any ` +
         "decisions.";
-  const example = instead
-    ? ` For example, p${instead.number} gets ${grouped(instead.predicted)} executions, but it ran ` +
-      `${plural(instead.ran, "time")}.`
-    : "";
+  const others = instead
+    ? `p${instead.number} gets ${grouped(instead.predicted)} of them, though it ran ` +
+      plural(instead.ran, "time")
+    : "other paths get them";
   return {
     ran: went,
     predicted:
-      `${predicted === 0n ? "None" : `Only ${grouped(predicted)}`} of these. ${known} So the ` +
-      "prediction guesses: it fills the hottest paths first, and gives this way to paths with other " +
-      `decisions before it.${example} The executions that are left here are predicted the other ` +
-      `way, → ${label(graph, expected)}.`,
+      `${predicted === 0n ? "none" : `only ${grouped(predicted)}`} of these ${grouped(ran)}. ` +
+      `${known} The prediction gives the path along the hottest edges as many executions as its ` +
+      `edges allow, and then the next path. So ${others}, and those that came here are predicted ` +
+      `to go → ${label(graph, expected)}.`,
   };
 }
 

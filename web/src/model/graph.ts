@@ -173,7 +173,12 @@ export class Graph {
 
   /** A place in a sentence: `line 12`, `list.h:12`. */
   placeWords(place: Place): string {
-    return this.fileOf(place) === this.file ? `line ${place.line}` : this.placeName(place);
+    return this.lineWords({ file: this.fileOf(place), line: place.line });
+  }
+
+  /** A line in a sentence, as `placeWords`. */
+  lineWords(line: FileLine): string {
+    return line.file === this.file ? `line ${line.line}` : this.lineName(line);
   }
 
   /** The innermost frame of a place outside of libraries. */
@@ -183,11 +188,11 @@ export class Graph {
     return { scope: frame.scope, line: frame.line, column: 0 };
   }
 
-  /** Whether a back edge leads to a block. Paths also start behind a cut. */
-  isLoopHead(block: number): boolean {
-    return this.dag.some(
-      (edge) => edge.kind === DagKind.Back && this.edges[edge.number]!.to === block,
-    );
+  /** The back edges to a block. Paths also start behind a cut. */
+  backEdges(block: number): Edge[] {
+    return this.dag
+      .filter(({ kind, number }) => kind === DagKind.Back && this.edges[number]!.to === block)
+      .map(({ number }) => this.edges[number]!);
   }
 
   /** How often the run left the block of an edge by this edge: `50 %`. Empty if it never did. */

@@ -30,7 +30,7 @@ export function shownDecisions(graph: Graph, step: Step): number[] {
 }
 
 /** Where control goes along an edge, how often, and which other ways the run took there:
- * `→ line 14 (30 %), not line 16`. */
+ * `→ line 14 (30 %), not line 16 (70 %)`. */
 export function decisionWords(graph: Graph, edge: number): string {
   const share = graph.share(edge);
   const others = graph.otherWays(edge);
@@ -39,7 +39,7 @@ export function decisionWords(graph: Graph, edge: number): string {
     first === undefined
       ? ""
       : others.length === 1
-        ? `, not ${graph.edges[first]!.words}`
+        ? `, not ${graph.decision(first)}`
         : `, not ${others.length} other ways`;
   return `→ ${graph.edges[edge]!.words}${share === "" ? "" : ` (${share})`}${not}`;
 }
@@ -81,13 +81,19 @@ export function beginning(graph: Graph, path: DagEdge[]): string {
   const first = path[0];
   if (!first || first.kind !== DagKind.Start) return "from the entry";
   const name = blockName(graph, first.number);
-  return graph.isLoopHead(first.number)
+  return graph.backEdges(first.number).length > 0
     ? `from the loop at ${name}`
     : `from ${name}, where the previous path was cut`;
 }
 
-/** A block as its first line, if it has one. */
+/** A block as a line: for the head of a loop, the line where the hottest edge back to it leads, or
+ * else the block's first line, if it has one. */
 export function blockName(graph: Graph, block: number): string {
+  const [back] = graph
+    .backEdges(block)
+    .filter(({ target }) => target !== null)
+    .sort((a, b) => (a.taken < b.taken ? 1 : a.taken > b.taken ? -1 : 0));
+  if (back) return graph.lineWords(back.target!);
   const place = graph.places[block]![0];
   return place ? graph.placeWords(place) : `b${block}`;
 }

@@ -40,11 +40,11 @@ export function changeCell(now: bigint, before: bigint, title: string): HTMLElem
   return element("span", { class: `number change ${sort}`, title }, text);
 }
 
-/** A name, and a detail about it. */
-export function name(text: string, detail: string): HTMLElement {
+/** A name, and a detail about it. `whole` is the detail in full. */
+export function name(text: string, detail: string, whole = detail): HTMLElement {
   return element(
     "span",
-    { class: "name", title: `${text} ${detail}` },
+    { class: "name", title: `${text}\n${whole}` },
     nameElement(text),
     element("span", { class: "detail" }, detail),
   );

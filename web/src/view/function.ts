@@ -115,6 +115,11 @@ export class FunctionView {
     this.source.show(fn, this.path, { steps: this.steps, step: this.step }, marked);
   }
 
+  /** Lets the keys choose a path of the list. */
+  focus(): void {
+    this.paths.focus();
+  }
+
   /** Goes along the path, or to another path of the list. */
   move(key: string): boolean {
     const { step } = this;

@@ -368,7 +368,9 @@ export class GraphPane {
         fitting(lines, 22 - name.length - brief(count).length),
       ),
       text(NODE_WIDTH - 9, 18, "block-count", this.context.about + brief(count)),
-      text(9, 36, "block-code", shortened(code, room)),
+      first
+        ? text(9, 36, "block-code", shortened(code, room))
+        : text(9, 36, "block-code no-line", "no line in the source"),
       difference && text(NODE_WIDTH - 9, 36, `block-change ${difference.sort}`, difference.text),
     );
     group.addEventListener("click", () => this.context.choose(block));

@@ -23,7 +23,7 @@ export class Header {
   constructor(
     profile: Profile,
     store: Store,
-    onSearch: (text: string) => void,
+    private readonly onSearch: (text: string) => void,
     onEnter: () => void,
     help: () => void,
   ) {
@@ -70,6 +70,13 @@ export class Header {
       button("?", "Show the keys (?)", help, { class: "quiet" }),
     );
     store.listen((state) => this.show(state.view));
+  }
+
+  /** Ends the search, so that the overview lists everything again. */
+  clearSearch(): void {
+    if (this.search.value === "") return;
+    this.search.value = "";
+    this.onSearch("");
   }
 
   private show(view: View): void {

@@ -297,9 +297,10 @@ export class Overview {
       return [
         element("span", { class: "share-cell" }, "never ran"),
         ...Array.from({ length: cells }, () => element("span", {})),
-        name(
+        named(
           never_ran.names[quiet]!,
-          place(files.names[never_ran.files[quiet]!], never_ran.lines[quiet]!),
+          files.names[never_ran.files[quiet]!],
+          never_ran.lines[quiet]!,
         ),
       ];
     }
@@ -313,10 +314,7 @@ export class Overview {
     return [
       bar(part, exact(totals.instructions)),
       ...cells,
-      name(
-        functions.names[index]!,
-        place(files.names[functions.files[index]!], functions.lines[index]!),
-      ),
+      named(functions.names[index]!, files.names[functions.files[index]!], functions.lines[index]!),
     ];
   }
 
@@ -328,7 +326,7 @@ export class Overview {
     return [
       element("span", { class: "share-cell" }, "gone"),
       ...this.comparedCells(0n, exact(instructions[index]!)),
-      name(names[index]!, place(files.names[places[index]!], lines[index]!) + why),
+      named(names[index]!, files.names[places[index]!], lines[index]!, why),
     ];
   }
 
@@ -500,8 +498,11 @@ function pathName(fn: string, path: bigint, route: string): HTMLElement {
   );
 }
 
-function place(file: string | undefined, line: number): string {
-  return file ? `${file}:${line}` : "";
+/** A function, and the last part of its file's name. The title has the whole name. */
+function named(text: string, file: string | undefined, line: number, after = ""): HTMLElement {
+  if (!file) return name(text, after);
+  const short = file.slice(file.lastIndexOf("/") + 1);
+  return name(text, `${short}:${line}${after}`, `${file}:${line}${after}`);
 }
 
 /** The part of the CPU time that went to the kernel, in words. Empty if it is small: each program

@@ -120,6 +120,10 @@ export class PathsPane {
     this.rows.mark(this.chosenRow());
   }
 
+  focus(): void {
+    this.rows.root.focus({ preventScroll: true });
+  }
+
   /** The path that the list shows before (-1) or after (1) another. */
   neighbor(path: bigint, step: number): bigint | undefined {
     return this.listed[this.listed.indexOf(path) + step];

@@ -1,8 +1,9 @@
 //! The branches of a function in the words of the page.
 //!
-//! `line 214` is a line of the function's own file. A line of another file, from which code was
-//! inlined, has the name of that file: `list.h:12`. The name is as short as the function's files
-//! allow.
+//! A branch in the function's own file has a line only: `line 214`. A branch in another file, from
+//! which code was inlined, has the name of that file: `list.h:12`. The name is as short as the
+//! function's files allow. Where a branch leads is named in the same way, but relative to the
+//! branch's file: `line 14` is in the same file as the branch.
 
 use holloway_analysis::Function;
 use holloway_analysis::directions::ShownPlace;
@@ -46,15 +47,12 @@ impl<'a> BranchWords<'a> {
         self.branches.deciding(function)
     }
 
-    /// The line of an edge's branch in the user's code: `12`, `list.h:12`. Library code has the
-    /// line that it was inlined into. `None` if the line is unknown.
+    /// The line of an edge's branch in the user's code: `line 12`, `list.h:12`. Library code has
+    /// the line that it was inlined into. `None` if the line is unknown.
     pub(super) fn branch(&self, edge: u32) -> Option<String> {
         let place = self.user_place(edge)?;
         let file = &*self.map.scopes.get(place.scope as usize)?.file;
-        Some(match self.is_own(file) {
-            true => place.line.to_string(),
-            false => format!("{}:{}", self.files.name(file), place.line),
-        })
+        Some(self.line(file, place.line, &self.map.file))
     }
 
     /// Where control goes along an edge.
@@ -80,7 +78,7 @@ impl<'a> BranchWords<'a> {
             true => format!("line {first}"),
             false => format!("lines {first}–{last}"),
         };
-        match self.is_own(file) {
+        match file == &*self.map.file {
             true => lines,
             false => format!("{lines} of {}", self.files.name(file)),
         }
@@ -94,21 +92,26 @@ impl<'a> BranchWords<'a> {
 
     fn spot(&self, branch: Option<Place>, spot: &ShownPlace<'_>) -> String {
         let is_on_line = branch.is_some_and(|branch| self.is_on_line(branch, spot));
-        let line = match self.is_own(spot.file) {
-            _ if is_on_line && spot.column != 0 => None,
-            true => Some(format!("line {}", spot.line)),
-            false => Some(format!("{}:{}", self.files.name(spot.file), spot.line)),
-        };
-        spot_words(spot, line, PLACE)
+        if is_on_line && spot.column != 0 {
+            return format!("{} of line {}", spot_words(spot, None, PLACE), spot.line);
+        }
+        let scope = branch.and_then(|branch| self.map.scopes.get(branch.scope as usize));
+        let from = scope.map_or(&*self.map.file, |scope| &*scope.file);
+        let line = self.line(spot.file, spot.line, from);
+        spot_words(spot, Some(line), PLACE)
+    }
+
+    /// `line 12`, or with the name of its file unless it is `from`.
+    fn line(&self, file: &str, line: u32, from: &str) -> String {
+        match file == from {
+            true => format!("line {line}"),
+            false => format!("{}:{line}", self.files.name(file)),
+        }
     }
 
     fn is_on_line(&self, branch: Place, spot: &ShownPlace<'_>) -> bool {
         let scope = self.map.scopes.get(branch.scope as usize);
         branch.line == spot.line && scope.is_some_and(|scope| *scope.file == *spot.file)
-    }
-
-    fn is_own(&self, file: &str) -> bool {
-        *self.map.file == *file
     }
 }
 

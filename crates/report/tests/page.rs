@@ -165,7 +165,7 @@ fn lists_of_paths_name_the_decision_that_decides_each() {
         let line = function.map.edges[edge].place.unwrap().line;
         let route = route.as_str().unwrap();
         assert!(
-            route.starts_with(&format!("{line} → {words}, in line")),
+            route.starts_with(&format!("line {line} → {words}, in line")),
             "{route}"
         );
     }
@@ -211,8 +211,44 @@ fn lines_of_inlined_library_code_have_the_name_of_their_file() {
             .iter()
             .any(|route| route.as_str().unwrap().starts_with(words))
     };
-    assert!(has("5 → vector.h:31, in line"), "{routes:?}");
-    assert!(has("5 → vector.h:33, in line"), "{routes:?}");
+    assert!(has("line 5 → vector.h:31, in line"), "{routes:?}");
+    assert!(has("line 5 → vector.h:33, in line"), "{routes:?}");
+}
+
+/// A branch of a header's code, which is inlined. Where it leads is named relative to the header, and
+/// so is a way to another column of the branch's line.
+#[test]
+fn ways_are_named_relative_to_the_file_of_their_branch() {
+    let map = function("f", "app.c", 1)
+        .inlined("find", "find.h", 0, 5)
+        .block(1, &[(1, 30)])
+        .block(1, &[(1, 31)])
+        .block_at(&[(1, 33, 7)])
+        .block(1, &[(0, 7)])
+        .block_at(&[(1, 33, 20)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::True)
+        .at(1, 30)
+        .edge(0, 2, Outcome::False)
+        .at(1, 30)
+        .edge(1, 3, Outcome::Jump)
+        .edge(2, 3, Outcome::True)
+        .at_column(1, 33, 7)
+        .edge(2, 4, Outcome::False)
+        .at_column(1, 33, 7)
+        .edge(4, 3, Outcome::Jump)
+        .edge(3, 5, Outcome::Return)
+        .done();
+    let image = image("app", vec![module("app.c", vec![map])]);
+    let profile = profile(&image, 7, &[(0, 0, &[(0, 30), (1, 20), (2, 10)])]);
+    let run = RunProfile::new(vec![(image, vec![profile])]);
+    let document = document(&page_of(&run, &Nothing));
+    let words = document[1]["words"].as_array().unwrap();
+    assert_eq!(words[..2], ["line 31", "line 33"]);
+    assert_eq!(words[3..5], ["app.c:7", "column 20 of line 33"]);
+    let routes = document[0]["hot"]["routes"].as_array().unwrap();
+    let is_named = |route: &serde_json::Value| route.as_str().unwrap().starts_with("find.h:3");
+    assert!(routes.iter().all(is_named), "{routes:?}");
 }
 
 /// The paths of the slides: ACDF ran 90 times, ACDEF 60, ABCDEF 100, and ABDF 20. The edge counts

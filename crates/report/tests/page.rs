@@ -215,8 +215,8 @@ fn lines_of_inlined_library_code_have_the_name_of_their_file() {
     assert!(has("line 5 → vector.h:33, in line"), "{routes:?}");
 }
 
-/// A branch of a header's code, which is inlined. Where it leads is named relative to the header, and
-/// so is a way to another column of the branch's line.
+/// A branch of a header's code, which is inlined. Where it leads is named relative to the header,
+/// and so is a way to another column of the branch's line.
 #[test]
 fn ways_are_named_relative_to_the_file_of_their_branch() {
     let map = function("f", "app.c", 1)

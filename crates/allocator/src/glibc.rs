@@ -1,12 +1,13 @@
 //! `malloc` and its relatives, instead of glibc's. glibc allows that, and keeps its own under other
 //! names (its manual, "Replacing malloc").
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use libmimalloc_sys::{
     mi_calloc, mi_free, mi_is_in_heap_region, mi_malloc, mi_malloc_aligned, mi_realloc,
+    mi_usable_size,
 };
 
 /// `EINVAL` and `ENOMEM` of Linux.
@@ -22,7 +23,11 @@ unsafe extern "C" {
     fn __libc_realloc(memory: *mut c_void, size: usize) -> *mut c_void;
     fn __libc_memalign(alignment: usize, size: usize) -> *mut c_void;
     fn __libc_free(memory: *mut c_void);
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
+
+/// `RTLD_NEXT`: the libraries after the one that asks.
+const NEXT: *mut c_void = ptr::without_provenance_mut(usize::MAX);
 
 pub(crate) fn switch() {
     IS_SWITCHED.store(true, Ordering::Relaxed);
@@ -108,6 +113,25 @@ extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
 #[unsafe(no_mangle)]
 extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
     memalign(alignment, size)
+}
+
+/// glibc's function. glibc has no other name for its own.
+///
+/// # Safety
+/// `memory` is null or was allocated.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn malloc_usable_size(memory: *mut c_void) -> usize {
+    type UsableSize = unsafe extern "C" fn(*mut c_void) -> usize;
+    // SAFETY: by the contract; each allocator gets its own memory. The symbol is this function of
+    // libc, if it exists.
+    unsafe {
+        if is_mimallocs(memory) {
+            return mi_usable_size(memory);
+        }
+        let libcs = dlsym(NEXT, c"malloc_usable_size".as_ptr());
+        let libcs: Option<UsableSize> = std::mem::transmute(libcs);
+        libcs.map_or(0, |usable_size| usable_size(memory))
+    }
 }
 
 /// POSIX's function.

@@ -6,6 +6,11 @@ use std::alloc::{Layout, alloc, dealloc};
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 use libmimalloc_sys::mi_is_in_heap_region;
 
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+unsafe extern "C" {
+    fn malloc_usable_size(memory: *mut std::ffi::c_void) -> usize;
+}
+
 /// Vectors of many sizes, each filled with its number.
 fn vectors(count: usize) -> Vec<Vec<u8>> {
     (0..count)
@@ -48,6 +53,13 @@ fn memory_is_freed_where_it_came_from() {
         // SAFETY: accepts any address.
         let is_mimallocs = |page: *mut u8| unsafe { mi_is_in_heap_region(page.cast()) };
         assert_eq!([page, other_page].map(is_mimallocs), [false, true]);
+        // SAFETY: both were allocated.
+        let size = |page: *mut u8| unsafe { malloc_usable_size(page.cast()) };
+        let sizes = [page, other_page].map(size);
+        assert!(
+            sizes.iter().all(|size| (5000..20_000).contains(size)),
+            "{sizes:?}"
+        );
     }
     // SAFETY: both were allocated with this layout, and are freed once.
     unsafe {

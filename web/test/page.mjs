@@ -208,7 +208,7 @@ async function checkMarks(tab, fn) {
       const arms = await tab.$$eval(".source-pane .row.expected .edges-predict", (all) =>
         all.map((each) => each.textContent),
       );
-      assert.deepEqual(arms, ["◆ edge counts predict this way"], path);
+      assert.deepEqual(arms, ["◆ edge counts predict this way too often"], path);
       // The line is the one that the words name.
       const named = / they predict → .*line (\d+)/.exec(await tab.textContent(".unexpected-note"));
       assert.deepEqual(
@@ -228,31 +228,36 @@ async function checkMarks(tab, fn) {
   }
 }
 
-/** The numbers of an explanation are sums of the report's paths: those that begin alike, those that
- * take the same way, and those of the path that is predicted instead. */
+/** The numbers of an explanation are sums of the report's paths: those that begin alike, and those
+ * that take the same way. The predicted executions of the way are those of the named paths. */
 function checkExplanation(fn, name, text) {
   const { blocks } = fn.paths.find(({ id }) => `p${id}` === name);
-  const numbers = [...text.matchAll(/(?<!p)\d[\d,]*(?! ?%)/g)].map(([each]) =>
-    Number(each.replaceAll(",", "")),
-  );
+  const number = (digits) => Number(digits.replaceAll(",", ""));
+  const count = "([\\d,]+)";
+  const find = (pattern) => new RegExp(pattern).exec(text)?.slice(1).map(number);
   const sum = (paths) => paths.reduce((total, { count }) => total + count, 0);
   const beginsAlike = (path, length) =>
     blocks.slice(0, length).every((block, index) => path.blocks[index] === block);
-  const instead = /p(\d+) gets ([\d,]+) of them, though it ran ([\d,]+) times?/;
-  const [, other, predicted, ranInstead] = instead.exec(text) ?? [];
-  assert.ok(other || text.includes("other paths get them"), text);
-  if (other) {
-    const [expected, ran] = [predicted, ranInstead].map((each) => Number(each.replaceAll(",", "")));
-    assert.ok(expected > ran, text);
-    assert.equal(fn.paths.find(({ id }) => `${id}` === other)?.count ?? 0, ran, text);
-  }
-  const isExplained = blocks.some((_, at) => {
-    if (at === 0) return false;
-    const ran = sum(fn.paths.filter((path) => beginsAlike(path, at + 1)));
-    const arrived = sum(fn.paths.filter((path) => beginsAlike(path, at)));
-    return numbers.includes(ran) && numbers.includes(arrived);
-  });
-  assert.ok(text.startsWith("Ran: ") && text.includes("Predicted: ") && isExplained, text);
+  const [arrived, took] = find(`Ran: ${count} .*?, and ${count} of them `);
+  const isExplained = blocks.some(
+    (_, at) =>
+      at > 0 &&
+      took === sum(fn.paths.filter((path) => beginsAlike(path, at + 1))) &&
+      arrived === sum(fn.paths.filter((path) => beginsAlike(path, at))),
+  );
+  assert.ok(isExplained, text);
+  const [predicted = 0] = find(`come here like this, and ${count} of them`) ?? [];
+  assert.ok(2 * predicted < took, text);
+  const [total] = find(`Edge counts say that ${count} execution`);
+  const given = [...text.matchAll(/([\d,]+) (?:of them )?to (?:p\d+|\d+ other path)/g)];
+  assert.equal(
+    given.reduce((all, [, part]) => all + number(part), predicted),
+    total,
+    text,
+  );
+  const named = [...text.matchAll(/to p(\d+) \(.*?(?:ran ([\d,]+) time|never ran)/g)];
+  for (const [, other, ran = "0"] of named)
+    assert.equal(fn.paths.find(({ id }) => `${id}` === other)?.count ?? 0, number(ran), text);
 }
 
 /** A path opens at the decision with the largest split: by the definition, on the report's paths. */

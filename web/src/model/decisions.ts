@@ -8,9 +8,8 @@
 // whose executions less than half are predicted has just one marked decision. The predicted share of
 // another way is then too large, and the mark names the way where it is largest.
 
-import { grouped, plural, wholePercent } from "../data/numbers";
 import { DagKind, type DagEdge, type Graph } from "./graph";
-import type { Paths, Prefix, Surplus, Way } from "./paths";
+import type { Paths, Prefix, Way } from "./paths";
 import { blockName } from "./steps";
 
 export interface Decision {
@@ -19,7 +18,7 @@ export interface Decision {
   label: string;
   /** The line of the branch: `12`, `list.h:12`. Empty if unknown. */
   line: string;
-  /** Where the edge counts predict that control goes here, if the decision is marked. */
+  /** The other way that the edge counts predict too often, if the decision is marked. */
   expected: string | null;
   weight: number;
 }
@@ -60,8 +59,8 @@ export function label(graph: Graph, edge: DagEdge): string {
   );
 }
 
-/** The way that the edge counts predict at the end of a prefix, if `way` is marked. */
-function expectedWay(paths: Paths, from: Prefix, way: Way): Way | null {
+/** The way that the edge counts predict too often at the end of a prefix, if `way` is marked. */
+export function expectedWay(paths: Paths, from: Prefix, way: Way): Way | null {
   if (!way.prefix.isMissed || from.isMissed) return null;
   const [ran, predicted] = [paths.executions(from), paths.predictedExecutions(from)];
   const surplus = ({ prefix }: Way): bigint =>
@@ -69,89 +68,10 @@ function expectedWay(paths: Paths, from: Prefix, way: Way): Way | null {
   return paths.ways(from).reduce((a, b) => (surplus(b) > surplus(a) ? b : a));
 }
 
-/** The words for the way that the edge counts predict, if `way` is marked. */
+/** The words for the way that the edge counts predict too often, if `way` is marked. */
 function expected(paths: Paths, from: Prefix, way: Way): string | null {
   const other = expectedWay(paths, from, way);
   return other && label(paths.graph, other.edge);
-}
-
-/** A decision of one path that the edge counts would predict differently. */
-export interface Misprediction {
-  /** The edge that the path takes, and the one that the edge counts predict. */
-  edge: DagEdge;
-  expected: DagEdge;
-  /** Executions of the paths that decide like this one up to here. */
-  arrived: bigint;
-  /** Those of them that also take the path's edge, and as many as the edge counts predict. */
-  ran: bigint;
-  predicted: bigint;
-  /** The path that takes the same edge and is predicted too often by most executions. */
-  instead: Surplus | null;
-}
-
-/** The marked decision of a path of whose executions less than half are predicted. */
-export function misprediction(paths: Paths, edges: DagEdge[], path: number): Misprediction | null {
-  if (!paths.isMissed(paths.counts[path]!, paths.predicted[path]!)) return null;
-  let prefix = paths.root();
-  for (const edge of edges) {
-    const way = paths.next(prefix).find((each) => each.edge === edge);
-    if (!way) break;
-    const other = expectedWay(paths, prefix, way);
-    if (other !== null) {
-      const [arrived, ran] = [paths.executions(prefix), paths.executions(way.prefix)];
-      const predicted = paths.predictedExecutions(way.prefix);
-      const instead = largestSurplus(paths, edge);
-      return { edge, expected: other.edge, arrived, ran, predicted, instead };
-    }
-    prefix = way.prefix;
-  }
-  return null;
-}
-
-/** The path through an edge that is predicted too often by most executions. */
-function largestSurplus(paths: Paths, edge: DagEdge): Surplus | null {
-  const takesEdge = ({ number }: Surplus): boolean => paths.edgesOf(number).includes(edge);
-  return paths.surpluses().find(takesEdge) ?? null;
-}
-
-/** Why the edge counts mispredict a decision: what ran, and what is predicted. */
-export interface Explanation {
-  ran: string;
-  predicted: string;
-}
-
-/** Explains a mispredicted decision in words and numbers. */
-export function explanation(graph: Graph, wrong: Misprediction): Explanation {
-  const { edge, expected, arrived, ran, predicted, instead } = wrong;
-  const place = edge.kind === DagKind.Start ? null : graph.edges[edge.number]!.place;
-  const [some, all] = [
-    `${grouped(ran)} (${wholePercent(ran, arrived)})`,
-    plural(arrived, "execution"),
-  ];
-  const way = `→ ${label(graph, edge)}`;
-  const went =
-    edge.kind === DagKind.Start
-      ? `Of ${all}, ${some} start as this path does.`
-      : `${all} came to ${place ? graph.placeWords(place) : "this branch"} by the same decisions as ` +
-        `this path. ${some} of them went ${way}, as this path does.`;
-  const taken = edge.kind === DagKind.Start ? null : graph.edges[edge.number]!.taken;
-  const known =
-    taken === null
-      ? "Edge counts do not say which decisions follow which."
-      : `Edge counts have only the total: ${plural(taken, "execution")} went ${way}, after any ` +
-        "decisions.";
-  const others = instead
-    ? `p${instead.number} gets ${grouped(instead.predicted)} of them, though it ran ` +
-      plural(instead.ran, "time")
-    : "other paths get them";
-  return {
-    ran: went,
-    predicted:
-      `${predicted === 0n ? "none" : `only ${grouped(predicted)}`} of these ${grouped(ran)}. ` +
-      `${known} The prediction gives the path along the hottest edges as many executions as its ` +
-      `edges allow, and then the next path. So ${others}, and those that came here are predicted ` +
-      `to go → ${label(graph, expected)}.`,
-  };
 }
 
 /** The decision that decides a path, as a number of an edge. For a path that never ran: the first

@@ -189,10 +189,31 @@ export class Graph {
   }
 
   /** The back edges to a block. Paths also start behind a cut. */
-  backEdges(block: number): Edge[] {
+  private backEdges(block: number): Edge[] {
     return this.dag
       .filter(({ kind, number }) => kind === DagKind.Back && this.edges[number]!.to === block)
       .map(({ number }) => this.edges[number]!);
+  }
+
+  /** Whether a back edge leads to a block. Paths also start behind a cut. */
+  isLoopHead(block: number): boolean {
+    return this.backEdges(block).length > 0;
+  }
+
+  /** The line where the hottest edge back to the head of a loop leads, as the words of its branch
+   * name it. Null if no branch leads there at once. */
+  loopLine(head: number): FileLine | null {
+    const [hottest] = this.backEdges(head)
+      .flatMap((back) => [back, ...this.edgesBefore(back)])
+      .filter(({ target }) => target !== null)
+      .sort((a, b) => (a.taken < b.taken ? 1 : a.taken > b.taken ? -1 : 0));
+    return hottest?.target ?? null;
+  }
+
+  /** The edges to the block of an edge, if it has no code in the source. */
+  private edgesBefore({ from }: Edge): Edge[] {
+    if (this.places[from]!.length > 0) return [];
+    return this.edges.filter(({ to, kind }) => to === from && kind !== EdgeKind.Exit);
   }
 
   /** How often the run left the block of an edge by this edge: `50 %`. Empty if it never did. */

@@ -27,8 +27,8 @@ export interface Way {
   prefix: Prefix;
 }
 
-/** A path that is predicted more often than it ran. */
-export interface Surplus {
+/** A path that the edge counts predict. */
+export interface PredictedPath {
   number: bigint;
   ran: bigint;
   predicted: bigint;
@@ -277,15 +277,13 @@ export class Paths {
     return rest === 0n ? edges : [];
   }
 
-  /** The paths that are predicted more often than they ran, the most executions too many first. */
-  surpluses(): Surplus[] {
+  /** The paths that the edge counts predict. */
+  predictedPaths(): PredictedPath[] {
     const { numbers, counts } = this.prediction;
-    const all = [...numbers].map((number, index) => {
+    return [...numbers].map((number, index) => {
       const path = this.indexOf(number);
       return { number, ran: path === -1 ? 0n : this.counts[path]!, predicted: counts[index]! };
     });
-    const surplus = ({ ran, predicted }: Surplus): bigint => predicted - ran;
-    return all.filter((each) => surplus(each) > 0n).sort((a, b) => Number(surplus(b) - surplus(a)));
   }
 
   /** Adds up instructions along all prefixes, each of them once. */

@@ -15,6 +15,8 @@ export class SourceFile {
   readonly path: string;
   /** Whether the text is not the text that the compiler read. */
   readonly isChanged: boolean;
+  /** Whether the page has no text of the file, but counts. */
+  readonly isMissing: boolean;
   readonly lines: SourceLine[] = [];
   readonly counts: Map<number, bigint>;
   /** The counts of the baseline. Null if there is none. */
@@ -29,7 +31,8 @@ export class SourceFile {
     this.before = wire.baseline && countsOf(wire.baseline);
     this.highest = Number([...this.counts.values()].reduce((a, b) => (b > a ? b : a), 0n));
     wire.excerpts.text.forEach((text, part) => this.addPart(wire.excerpts.first[part]!, text));
-    if (this.lines.length === 0) this.addLinesWithoutText();
+    this.isMissing = this.lines.length === 0 && this.counts.size > 0;
+    if (this.isMissing) this.addLinesWithoutText();
   }
 
   /** The row of a line, or -1. */

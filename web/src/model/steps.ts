@@ -81,19 +81,16 @@ export function beginning(graph: Graph, path: DagEdge[]): string {
   const first = path[0];
   if (!first || first.kind !== DagKind.Start) return "from the entry";
   const name = blockName(graph, first.number);
-  return graph.backEdges(first.number).length > 0
+  return graph.isLoopHead(first.number)
     ? `from the loop at ${name}`
     : `from ${name}, where the previous path was cut`;
 }
 
-/** A block as a line: for the head of a loop, the line where the hottest edge back to it leads, or
- * else the block's first line, if it has one. */
+/** A block as a line: for the head of a loop, the line where branches lead back to it, or else the
+ * block's first line, if it has one. */
 export function blockName(graph: Graph, block: number): string {
-  const [back] = graph
-    .backEdges(block)
-    .filter(({ target }) => target !== null)
-    .sort((a, b) => (a.taken < b.taken ? 1 : a.taken > b.taken ? -1 : 0));
-  if (back) return graph.lineWords(back.target!);
+  const loop = graph.loopLine(block);
+  if (loop) return graph.lineWords(loop);
   const place = graph.places[block]![0];
   return place ? graph.placeWords(place) : `b${block}`;
 }

@@ -5,13 +5,17 @@ import { change } from "../model/change";
 import { element } from "./dom";
 import { nameElement } from "./name";
 
-/** The heads of columns. */
-export function columns(...names: string[]): HTMLElement {
-  return element(
-    "div",
-    { class: "columns", "aria-hidden": "true" },
-    ...names.map((each) => element("span", {}, each)),
-  );
+export const BY_EDGES =
+  "How often the path would run by a prediction from the edge counts alone, and how far that is " +
+  "from the truth. ◆: less than half of the executions that ran. ▲: more than twice as many.";
+
+/** The heads of columns, some with an explanation. */
+export function columns(...heads: (string | [string, string])[]): HTMLElement {
+  const head = (each: string | [string, string]): HTMLElement => {
+    const [name, title] = typeof each === "string" ? [each, null] : each;
+    return element("span", { title }, name);
+  };
+  return element("div", { class: "columns", "aria-hidden": "true" }, ...heads.map(head));
 }
 
 /** A share of a whole as a bar. `after` follows the percentage. */

@@ -10,7 +10,7 @@ export interface MarkedDecisions {
   deciding: number;
   /** The edge at the decision that the edge counts mispredict, or -1. */
   mispredicted: number;
-  /** Where the edge counts predict that control goes there. The line is null if it is unknown. */
+  /** The other way, which the edge counts predict too often. The line is null if it is unknown. */
   expected: { words: string; target: FileLine | null } | null;
 }
 
@@ -25,7 +25,7 @@ export function decisionNote(
 ): HTMLElement {
   const words = [...new Set(edges.map((edge) => decisionWords(graph, edge)))].join("; ");
   const isWrong = expected !== null && edges.includes(mispredicted);
-  const prediction = isWrong ? `◆ edge counts predict → ${expected.words}` : "";
+  const prediction = isWrong ? `◆ edge counts predict → ${expected.words} too often` : "";
   return element(
     "span",
     { class: "outcome", title: [words, prediction].filter(Boolean).join("\n") || null },

@@ -7,13 +7,14 @@ import { change } from "../model/change";
 import type { ChosenPath, Reader, RanFunction } from "../model/function";
 import { isLeft } from "../model/paths";
 import { predictionError } from "../model/prediction";
+import { decidingEdge, label } from "../model/decisions";
 import {
-  decidingEdge,
   explanation,
-  label,
+  GUESSES,
   misprediction,
   type Misprediction,
-} from "../model/decisions";
+  type Part,
+} from "../model/misprediction";
 import { beginning, ending, steps, type Step } from "../model/steps";
 import type { State, Store } from "../state";
 import type { MarkedDecisions } from "./decision";
@@ -42,9 +43,6 @@ const MISPREDICTED =
 
 const SAME_DECISIONS =
   "These executions start where this path starts, and take its way at each branch up to this one.";
-const GUESSES =
-  "Many sets of paths have the same edge counts. The prediction is the set that is found by " +
-  "following the hottest edges.";
 
 export class FunctionView {
   readonly root: HTMLElement;
@@ -304,25 +302,32 @@ export class FunctionView {
     if (deciding >= 0 && !wrong && path.index >= 0)
       notes.push(element("span", { class: "why" }, DECIDES));
     if (wrong) {
-      const why = explanation(graph, wrong);
+      const { ran, predicted, why } = explanation(graph, wrong, path.number);
+      const note = (head: string, parts: Part[], title: string): HTMLElement =>
+        element("p", { class: "why", title }, element("b", {}, `${head}: `), ...this.linked(parts));
       const at = wrong.edge.kind === DagKind.Start ? "" : line(wrong.edge.number);
       notes.push(
         button(
-          `◆ Edge counts mispredict this path${at}: they predict → ${label(graph, wrong.expected)}`,
+          `◆ Edge counts mispredict this path${at}: they predict → ${label(graph, wrong.expected)} too often`,
           MISPREDICTED,
           () => go(this.stepOf(wrong.edge)),
           { class: "unexpected-note" },
         ),
-        element("p", { class: "why", title: SAME_DECISIONS }, element("b", {}, "Ran: "), why.ran),
-        element(
-          "p",
-          { class: "why", title: GUESSES },
-          element("b", {}, "Predicted: "),
-          why.predicted,
-        ),
+        note("Ran", ran, SAME_DECISIONS),
+        note("Predicted", predicted, GUESSES),
+        note("Why", why, GUESSES),
       );
     }
     return notes;
+  }
+
+  /** Words in which a path is a button that shows it. */
+  private linked(parts: Part[]): (Node | string)[] {
+    return parts.map((part) => {
+      if (typeof part === "string") return part;
+      const show = (): void => this.choosePath(part);
+      return button(`p${part}`, "Show this path", show, { class: "taker" });
+    });
   }
 
   private sentence(path: ChosenPath): string {

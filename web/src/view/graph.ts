@@ -6,7 +6,7 @@ import { both, change } from "../model/change";
 import { DagKind, type DagEdge, type Graph } from "../model/graph";
 import type { ChosenPath, RanFunction } from "../model/function";
 import { layOut, NODE_HEIGHT, NODE_WIDTH, type Box, type Layout, type Line } from "../model/layout";
-import type { Misprediction } from "../model/decisions";
+import type { Misprediction } from "../model/misprediction";
 import type { Step } from "../model/steps";
 import { button, classNames, element, heat, shape } from "./dom";
 import { shortened } from "./name";
@@ -365,7 +365,7 @@ export class GraphPane {
         16 + 7 * name.length,
         18,
         "block-lines",
-        fitting(lines, 22 - name.length - brief(count).length),
+        fitting(lines, 20 - name.length - brief(count).length),
       ),
       text(NODE_WIDTH - 9, 18, "block-count", this.context.about + brief(count)),
       first
@@ -386,7 +386,7 @@ export class GraphPane {
   private expectation(line: Line): SVGElement[] {
     if (!this.isExpected(line)) return [];
     const [x, y] = line.isBack ? line.points[3]! : line.points[line.points.length - 1]!;
-    return [text(x + (line.isBack ? 4 : 8), y - 8, "edge-expected", "◆ predicted")];
+    return [text(x + (line.isBack ? 4 : 8), y - 8, "edge-expected", "◆ predicted too often")];
   }
 
   /** How an edge differs from the baseline, where control had a choice. */

@@ -1,5 +1,6 @@
 // The keys of the page.
 
+import { GUESSES } from "../model/misprediction";
 import { element } from "./dom";
 
 const KEYS: [string, string][] = [
@@ -33,10 +34,11 @@ export function helpDialog(): HTMLDialogElement {
       "p",
       { class: "detail" },
       "A path opens at the branch that decides it: the branch that splits the most work. " +
-        "◆ marks a decision where the edge counts alone would predict another way, and a path of " +
-        "which they predict less than half. ▲ marks a path of which they predict more than twice " +
+        "◆ marks a path of whose executions the edge counts alone would predict less than half, and " +
+        "the decision where they lose it. ▲ marks a path of which they predict more than twice " +
         "as much as ran.",
     ),
+    element("p", { class: "detail" }, GUESSES),
     element("form", { method: "dialog" }, element("button", {}, "Close")),
   );
   dialog.addEventListener("click", (event) => {

@@ -99,7 +99,8 @@ export class Icicle {
     const { prefix, edge, label, line, expected } = decision;
     const at = line === "" ? "" : `${line} → `;
     const share = percent(decision.weight, fn.paths.weight(0, fn.paths.length));
-    const wrong = expected === null ? "" : `\nEdge counts alone would predict ${expected} here.`;
+    const wrong =
+      expected === null ? "" : `\nEdge counts alone would predict ${expected} too often here.`;
     const paths = plural(prefix.last - prefix.first, "path");
     const where = edge.kind === DagKind.Start ? label : fn.graph.decision(edge.number);
     const title = `${at}${where}\n${share} of the function's instructions, ${paths}${wrong}`;

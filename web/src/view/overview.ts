@@ -7,7 +7,7 @@ import type { BaselineHead } from "../data/wire";
 import { both, change } from "../model/change";
 import { predictionError } from "../model/prediction";
 import type { Store } from "../state";
-import { bar, changeCell, columns, name, number } from "./cells";
+import { bar, BY_EDGES, changeCell, columns, name, number } from "./cells";
 import { classNames, element } from "./dom";
 import { nameElement } from "./name";
 import { Rows } from "./rows";
@@ -84,10 +84,10 @@ export class Overview {
       },
       ...orders.map(([value, text]) => element("option", { value }, text!)),
     );
-    const names = baseline
+    const names: (string | [string, string])[] = baseline
       ? [SHARE, "instructions", "baseline", "change", "function"]
       : hasPaths
-        ? [SHARE, "calls", "paths", "missed", "function"]
+        ? [SHARE, "calls", "paths", ["missed", MISSED], "function"]
         : [SHARE, "calls", "function"];
     const showsPaths = hasPaths && (baseline === null || baseline.has_paths);
     const showsMissed = showsPaths;
@@ -142,7 +142,7 @@ export class Overview {
             "Paths that edge counts miss most ",
             this.missedCount,
           ),
-          columns(SHARE, "ran", "by edges", "path, and the decision that decides it"),
+          columns(SHARE, "ran", ["by edges", BY_EDGES], "path, and the decision that decides it"),
           this.missedPaths.root,
         ),
     );

@@ -8,14 +8,12 @@ import type { Order } from "../model/paths";
 import { predictionError, type ErrorSort } from "../model/prediction";
 import { routeParts, sharedParts, words, type RoutePart } from "../model/route";
 import type { Step } from "../model/steps";
+import { BY_EDGES } from "./cells";
 import { element } from "./dom";
 import { Icicle } from "./icicle";
 import { Rows } from "./rows";
 
 const ROW = 30;
-const BY_EDGES =
-  "How often the path would run by a prediction from the edge counts alone, and how far that is " +
-  "from the truth. ◆: less than half of the executions that ran. ▲: more than twice as many.";
 const MISSED =
   "Keeps the paths with ◆: a prediction from the edge counts alone finds less than half of their " +
   "executions.";

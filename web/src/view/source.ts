@@ -152,10 +152,11 @@ export class SourcePane {
     this.shown = this.source.lines.flatMap(({ line }, row) =>
       this.hasNote(line) ? [row, -1 - row] : [row],
     );
-    this.warning.hidden = !this.source.isChanged;
-    this.warning.textContent =
-      `${this.reader.fileName(file)} has changed since the program was built, so counts may stand ` +
-      "beside other lines.";
+    const name = this.reader.fileName(file);
+    this.warning.hidden = !this.source.isChanged && !this.source.isMissing;
+    this.warning.textContent = this.source.isMissing
+      ? `${name} was not found when the page was written, so its lines have no text.`
+      : `${name} has changed since the program was built, so counts may stand beside other lines.`;
     if (isNew) this.rows.show(this.shown.length);
     else this.rows.resize(this.shown.length);
     this.drawStrip();
@@ -265,7 +266,11 @@ export class SourcePane {
       decisions.length > 0 && decisionNote(this.fn!.graph, decisions, this.marked),
       decisions.length > 0 && targetText(this.fn!.graph, decisions, this.textOf),
       line === this.expectedLine &&
-        element("span", { class: "outcome edges-predict" }, "◆ edge counts predict this way"),
+        element(
+          "span",
+          { class: "outcome edges-predict" },
+          "◆ edge counts predict this way too often",
+        ),
     ].filter((each) => each instanceof HTMLElement);
   }
 

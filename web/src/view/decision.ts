@@ -24,11 +24,12 @@ export function decisionNote(
   { deciding, mispredicted, expected }: MarkedDecisions,
 ): HTMLElement {
   const words = [...new Set(edges.map((edge) => decisionWords(graph, edge)))].join("; ");
+  const others = [...new Set(edges)].map((edge) => otherWays(graph, edge));
   const isWrong = expected !== null && edges.includes(mispredicted);
   const prediction = isWrong ? `◆ edge counts predict → ${expected.words} too often` : "";
   return element(
     "span",
-    { class: "outcome", title: [words, prediction].filter(Boolean).join("\n") || null },
+    { class: "outcome", title: [words, ...others, prediction].filter(Boolean).join("\n") || null },
     edges.includes(deciding) &&
       element(
         "span",
@@ -46,6 +47,13 @@ export function decisionNote(
     // A line that is predicted has a mark of its own.
     isWrong && !expected.target && element("span", { class: "edges-predict" }, prediction),
   );
+}
+
+/** The other ways of a branch, if its words only say how many they are. */
+function otherWays(graph: Graph, edge: number): string {
+  const others = graph.otherWays(edge);
+  if (others.length < 2) return "";
+  return `other ways: ${others.map((other) => graph.decision(other)).join(", ")}`;
 }
 
 /** The text of the line where the last of these edges leads. Null if it is unknown. */

@@ -4,7 +4,8 @@
 import { exact, type Wire } from "../data/numbers";
 import { DagKind, EdgeKind, type DagEdge, type Graph } from "./graph";
 
-export type Order = "instructions" | "count" | "length" | "number" | "missed" | "change";
+export type Order =
+  "instructions" | "count" | "length" | "number" | "missed" | "predicted" | "change";
 
 /** A prefix of paths: the paths first … last − 1 reach `block` by the same edges. */
 export interface Prefix {
@@ -204,6 +205,8 @@ export class Paths {
           const change = Number(this.counts[path]! - this.before(this.numbers[path]!));
           return -Math.abs(change) * this.instructions[path]!;
         }
+        case "predicted":
+          return -Number(this.predicted[path]!);
         case "missed":
           return -Number(this.missed(path)) * this.instructions[path]!;
       }

@@ -231,7 +231,7 @@ export class Overview {
         cards.push(
           card(
             percent(exact(cpu_time.woven_samples), exact(cpu_time.samples)),
-            "of the user time is in profiled functions: the counts explain it",
+            "of the user time is in profiled functions; the rest has no counts",
           ),
         );
     }

@@ -20,7 +20,8 @@ const MISSED =
 const ORDERS: [Order, string][] = [
   ["instructions", "instructions"],
   ["count", "count"],
-  ["missed", "missed by edges"],
+  ["missed", "executions that edges miss"],
+  ["predicted", "count by edges"],
   ["change", "change from the baseline"],
   ["length", "length"],
   ["number", "path number"],

@@ -20,8 +20,8 @@ const MISSED =
 const ORDERS: [Order, string][] = [
   ["instructions", "instructions"],
   ["count", "count"],
-  ["missed", "executions that edges miss"],
-  ["predicted", "count by edges"],
+  ["missed", "missed executions"],
+  ["predicted", "predicted count"],
   ["change", "change from the baseline"],
   ["length", "length"],
   ["number", "path number"],

@@ -203,8 +203,7 @@ async function checkMarks(tab, fn) {
     const isMarked = (await tab.locator(".unexpected-note").count()) === 1;
     assert.equal(await tab.locator(".edge.expected").count(), isMarked ? 1 : 0, path);
     if (isMarked) {
-      const why = await tab.$$eval(".why", (all) => all.map((each) => each.textContent));
-      checkExplanation(fn, path, why.join(" "));
+      await checkExplanation(tab, fn, path);
       const arms = await tab.$$eval(".source-pane .row.expected .edges-predict", (all) =>
         all.map((each) => each.textContent),
       );
@@ -229,35 +228,40 @@ async function checkMarks(tab, fn) {
 }
 
 /** The numbers of an explanation are sums of the report's paths: those that begin alike, and those
- * that take the same way. The predicted executions of the way are those of the named paths. */
-function checkExplanation(fn, name, text) {
-  const { blocks } = fn.paths.find(({ id }) => `p${id}` === name);
+ * that take the same way. The predicted executions of a way are those of the named paths, and the
+ * losses are the executions that are not predicted. */
+async function checkExplanation(tab, fn, name) {
+  const path = fn.paths.find(({ id }) => `p${id}` === name);
   const number = (digits) => Number(digits.replaceAll(",", ""));
-  const count = "([\\d,]+)";
-  const find = (pattern) => new RegExp(pattern).exec(text)?.slice(1).map(number);
-  const sum = (paths) => paths.reduce((total, { count }) => total + count, 0);
-  const beginsAlike = (path, length) =>
-    blocks.slice(0, length).every((block, index) => path.blocks[index] === block);
-  const [arrived, took] = find(`Ran: ${count} .*?, and ${count} of them `);
-  const isExplained = blocks.some(
-    (_, at) =>
-      at > 0 &&
-      took === sum(fn.paths.filter((path) => beginsAlike(path, at + 1))) &&
-      arrived === sum(fn.paths.filter((path) => beginsAlike(path, at))),
+  const rows = await tab.$$eval(".why tbody tr", (all) =>
+    all.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.firstChild.textContent)),
   );
-  assert.ok(isExplained, text);
-  const [predicted = 0] = find(`come here like this, and ${count} of them`) ?? [];
-  assert.ok(2 * predicted < took, text);
-  const [total] = find(`Edge counts say that ${count} execution`);
-  const given = [...text.matchAll(/([\d,]+) (?:of them )?to (?:p\d+|\d+ other path)/g)];
-  assert.equal(
-    given.reduce((all, [, part]) => all + number(part), predicted),
-    total,
-    text,
+  const [[arrived, took, tookOther, followed], predicted] = rows.map((row) => row.map(number));
+  const sum = (list) => list.reduce((all, each) => all + each, 0);
+  const beginsAlike = (other, length) =>
+    path.blocks.slice(0, length).every((block, index) => other.blocks[index] === block);
+  const alike = (length) =>
+    sum(fn.paths.filter((other) => beginsAlike(other, length)).map(({ count }) => count));
+  const isExplained = path.blocks.some(
+    (_, at) => at > 0 && took === alike(at + 1) && arrived === alike(at),
   );
-  const named = [...text.matchAll(/to p(\d+) \(.*?(?:ran ([\d,]+) time|never ran)/g)];
+  const [why, where = ""] = await tab.$$eval(".why p", (all) =>
+    all.map((each) => each.textContent),
+  );
+  assert.ok(isExplained && took + tookOther <= arrived, `${rows} ${why}`);
+  assert.equal(followed, path.count);
+  assert.ok(2 * predicted[1] < took && 2 * predicted[3] < followed, `${rows}`);
+  const total = number(/In all, ([\d,]+) execution/.exec(why)[1]);
+  const [given, instead = ""] = why.split(" Of those predicted ");
+  const parts = (text) =>
+    [...text.matchAll(/([\d,]+) to (?:p\d+|\d+ other path)/g)].map(([, part]) => number(part));
+  assert.equal(sum(parts(given)) + predicted[1], total, why);
+  assert.equal(sum(parts(instead)), predicted[2], why);
+  const named = [...why.matchAll(/to p(\d+) \((?:ran ([\d,]+) time|never ran)/g)];
   for (const [, other, ran = "0"] of named)
-    assert.equal(fn.paths.find(({ id }) => `${id}` === other)?.count ?? 0, number(ran), text);
+    assert.equal(fn.paths.find(({ id }) => `${id}` === other)?.count ?? 0, number(ran), why);
+  const losses = [...where.matchAll(/([\d,]+) (?:on|→) /g)].map(([, part]) => number(part));
+  if (where !== "") assert.ok(sum(losses) >= 0.8 * (followed - predicted[3]), where);
 }
 
 /** A path opens at the decision with the largest split: by the definition, on the report's paths. */

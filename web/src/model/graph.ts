@@ -210,10 +210,20 @@ export class Graph {
     return hottest?.target ?? null;
   }
 
-  /** The edges to the block of an edge, if it has no code in the source. */
-  private edgesBefore({ from }: Edge): Edge[] {
-    if (this.places[from]!.length > 0) return [];
-    return this.edges.filter(({ to, kind }) => to === from && kind !== EdgeKind.Exit);
+  /** The edges that lead to an edge by blocks without code in the source. */
+  private edgesBefore(edge: Edge): Edge[] {
+    const seen = new Set<Edge>();
+    const waiting = [edge];
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      const { from } = next;
+      if (this.places[from]!.length > 0) continue;
+      const before = this.edges.filter(
+        (each) => each.to === from && each.kind !== EdgeKind.Exit && !seen.has(each),
+      );
+      before.forEach((each) => seen.add(each));
+      waiting.push(...before);
+    }
+    return [...seen];
   }
 
   /** How often the run left the block of an edge by this edge: `50 %`. Empty if it never did. */

@@ -280,12 +280,13 @@ export class Paths {
     return rest === 0n ? edges : [];
   }
 
-  /** The paths that the edge counts predict. */
-  predictedPaths(): PredictedPath[] {
+  /** The paths with a prefix that the edge counts predict. */
+  predictedPaths({ predictedFirst, predictedLast }: Prefix): PredictedPath[] {
     const { numbers, counts } = this.prediction;
-    return [...numbers].map((number, index) => {
+    return [...numbers.subarray(predictedFirst, predictedLast)].map((number, index) => {
       const path = this.indexOf(number);
-      return { number, ran: path === -1 ? 0n : this.counts[path]!, predicted: counts[index]! };
+      const ran = path === -1 ? 0n : this.counts[path]!;
+      return { number, ran, predicted: counts[predictedFirst + index]! };
     });
   }
 

@@ -8,19 +8,14 @@ import type { ChosenPath, Reader, RanFunction } from "../model/function";
 import { isLeft } from "../model/paths";
 import { predictionError } from "../model/prediction";
 import { decidingEdge, label } from "../model/decisions";
-import {
-  explanation,
-  GUESSES,
-  misprediction,
-  type Misprediction,
-  type Part,
-} from "../model/misprediction";
+import { misprediction, type Misprediction } from "../model/misprediction";
 import { beginning, ending, steps, type Step } from "../model/steps";
 import type { State, Store } from "../state";
 import type { MarkedDecisions } from "./decision";
 import { button, element } from "./dom";
 import { DagKind, type DagEdge } from "../model/graph";
 import { GraphPane } from "./graph";
+import { mispredictionNote } from "./misprediction";
 import { PathsPane } from "./paths";
 import { SourcePane } from "./source";
 import { stepsAsText, StepsPane } from "./steps";
@@ -41,9 +36,6 @@ const MISPREDICTED =
   "The first decision at which the edge counts predict less than half of the executions of the " +
   "paths that begin like this one.";
 
-const SAME_DECISIONS =
-  "These executions start where this path starts, and take its way at each branch up to this one.";
-
 export class FunctionView {
   readonly root: HTMLElement;
   private readonly title = element("div", { class: "function-title" });
@@ -55,6 +47,8 @@ export class FunctionView {
   private readonly graph: GraphPane;
   private readonly source: SourcePane;
   private path: ChosenPath | null = null;
+  /** The path whose steps and decisions are known. */
+  private readFor: ChosenPath | null = null;
   private steps: Step[] = [];
   /** The step in view, which is a step of the path. */
   private step = 0;
@@ -154,12 +148,15 @@ export class FunctionView {
   }
 
   private find(fn: RanFunction, number: bigint): ChosenPath | null {
+    if (this.path?.fn === fn && this.path.number === number) return this.path;
     const edges = fn.paths.edgesOf(number);
     return edges.length === 0 ? null : { fn, number, index: fn.paths.indexOf(number), edges };
   }
 
   /** Finds the steps of the path in view, and its two important decisions. */
   private readPath(): void {
+    if (this.path === this.readFor) return;
+    this.readFor = this.path;
     [this.steps, this.deciding, this.wrong] = [[], -1, null];
     if (!this.path) return;
     const { fn, edges, index } = this.path;
@@ -289,7 +286,7 @@ export class FunctionView {
     const go = (step: number): void => this.store.set({ step, path: path.number });
     const { deciding, wrong } = this;
     if (deciding >= 0) {
-      const verb = path.index < 0 ? "Leaves the paths that ran" : "Decided";
+      const verb = path.index < 0 ? "No path ran like this from here on:" : "Decided";
       notes.push(
         button(
           `${verb}${line(deciding)} → ${graph.decision(deciding)}`,
@@ -302,9 +299,6 @@ export class FunctionView {
     if (deciding >= 0 && !wrong && path.index >= 0)
       notes.push(element("span", { class: "why" }, DECIDES));
     if (wrong) {
-      const { ran, predicted, why } = explanation(graph, wrong, path.number);
-      const note = (head: string, parts: Part[], title: string): HTMLElement =>
-        element("p", { class: "why", title }, element("b", {}, `${head}: `), ...this.linked(parts));
       const at = wrong.edge.kind === DagKind.Start ? "" : line(wrong.edge.number);
       notes.push(
         button(
@@ -313,21 +307,10 @@ export class FunctionView {
           () => go(this.stepOf(wrong.edge)),
           { class: "unexpected-note" },
         ),
-        note("Ran", ran, SAME_DECISIONS),
-        note("Predicted", predicted, GUESSES),
-        note("Why", why, GUESSES),
+        mispredictionNote(path, wrong, (number) => this.choosePath(number)),
       );
     }
     return notes;
-  }
-
-  /** Words in which a path is a button that shows it. */
-  private linked(parts: Part[]): (Node | string)[] {
-    return parts.map((part) => {
-      if (typeof part === "string") return part;
-      const show = (): void => this.choosePath(part);
-      return button(`p${part}`, "Show this path", show, { class: "taker" });
-    });
   }
 
   private sentence(path: ChosenPath): string {

@@ -46,7 +46,7 @@ await take(text, "hottest-path");
 await take(text, "deciding-branch", ".source-pane");
 // The path that the edge counts miss most.
 await text.locator("nav .tab").first().click();
-await text.setViewportSize({ width: 1200, height: 670 });
+await text.setViewportSize({ width: 1200, height: 620 });
 await text.locator("#overview .panel:nth-of-type(4) [role=option]").first().click();
 await take(text, "missed-path");
 await text.context().close();

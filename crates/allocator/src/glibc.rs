@@ -26,7 +26,8 @@ unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// `RTLD_NEXT`: the libraries after the one that asks.
+/// `RTLD_NEXT` of `dlsym`: look for a symbol only in the libraries that were loaded after this
+/// executable.
 const NEXT: *mut c_void = ptr::without_provenance_mut(usize::MAX);
 
 pub(crate) fn switch() {
